@@ -1,0 +1,40 @@
+use serde::{Deserialize, Serialize};
+
+use crate::model::name::Name;
+
+/// Who answers: base URL, key, limits, dialect.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provider {
+    pub id: Name,
+    pub dialect: Name,
+    #[serde(default)]
+    pub title: String,
+    /// Scheme, host and path that the datasets' paths are put behind; no trailing slash.
+    pub base_url: String,
+    /// Query parameter that carries the key; none for an open source.
+    #[serde(default)]
+    pub key_param: Option<String>,
+    /// Where a key is applied for.
+    #[serde(default)]
+    pub key_url: Option<String>,
+    /// Calls in flight at once.
+    pub concurrency: u32,
+    /// Calls a second; 0 is no limit.
+    pub rps: f64,
+    /// Calls a second the provider documents; a higher `rps` is warned about.
+    #[serde(default)]
+    pub documented_rps: Option<f64>,
+    /// Calls a day for each dataset and key.
+    #[serde(default)]
+    pub daily_calls: Option<u64>,
+    /// Time zone of its days and months.
+    pub zone: String,
+    /// Calls of one dataset that may be refused as invalid in a row before the dataset is left alone.
+    #[serde(default = "five")]
+    pub invalid_in_a_row: u32,
+}
+
+fn five() -> u32 {
+    5
+}

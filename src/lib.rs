@@ -1,0 +1,7 @@
+//! gapless collects paged public-data APIs without silent gaps.
+//!
+//! After a run every partition is whole in the database, or named as missing with the reason. ARCHITECTURE.md says where
+//! each rule lives; the modules below are its layers, lowest first.
+
+pub mod definition;
+pub mod model;

@@ -1,0 +1,14 @@
+//! Pure values, one noun a file. Nothing here reads a clock, a file or the network.
+
+pub mod attempt;
+pub mod event;
+pub mod job;
+pub mod month;
+pub mod name;
+pub mod outcome;
+pub mod page;
+pub mod partition;
+pub mod record;
+pub mod secret;
+pub mod tree;
+pub mod verdict;

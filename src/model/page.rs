@@ -1,0 +1,40 @@
+use std::sync::Arc;
+
+use super::record::{Records, RowHash};
+
+/// One page of a job, read.
+#[derive(Clone, Debug)]
+pub struct Page {
+    pub records: Records,
+    /// One hash a record, in order: equal rows have equal hashes, whatever the order of their fields.
+    pub row_hashes: Arc<[RowHash]>,
+    /// Rows the source says the whole walk has; `None` when it did not say.
+    pub total: Option<u64>,
+    /// The page number the source says this is.
+    pub page_echo: Option<u64>,
+    /// The success code, as sent.
+    pub code: Option<String>,
+    /// Says that a next page exists or does not, where the dialect has such a sign.
+    pub has_more: Option<bool>,
+}
+
+impl Page {
+    pub fn rows(&self) -> u64 {
+        self.records.len() as u64
+    }
+
+    /// One hash over the rows in order: two pages with the same digest hold the same rows.
+    pub fn digest(&self) -> PageDigest {
+        let mut hasher = blake3::Hasher::new();
+        for hash in self.row_hashes.iter() {
+            hasher.update(&hash.0);
+        }
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        PageDigest(digest)
+    }
+}
+
+/// Hash over the rows of a page, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PageDigest(pub [u8; 16]);

@@ -1,0 +1,246 @@
+use std::fmt;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use secrecy::{ExposeSecret, SecretString};
+
+/// Everything but the unreserved characters of RFC 3986: a query value is encoded once and strictly.
+const STRICT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Percent-encodes a query name or value, strictly: `+`, `/` and `=` too.
+pub fn encode_query(text: &str) -> String {
+    utf8_percent_encode(text, STRICT).to_string()
+}
+
+/// A provider's key in its decoded form. Never printed: `Debug` shows its length only.
+#[derive(Clone)]
+pub struct ServiceKey {
+    decoded: SecretString,
+    form: KeyForm,
+}
+
+/// Which of the two forms of one key was pasted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyForm {
+    /// With `%2B` and the like.
+    Encoded,
+    Decoded,
+}
+
+/// Why a text is no key. Holds no part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    #[error("the key is empty")]
+    Empty,
+    #[error("the key has blanks, quotes or control characters in it")]
+    ForeignCharacters,
+    #[error("the key has a `%` that is not followed by two hexadecimal digits")]
+    BrokenPercent,
+    #[error("the key is percent-encoded twice")]
+    EncodedTwice,
+    #[error("the key is a placeholder, not a key")]
+    Placeholder,
+}
+
+impl ServiceKey {
+    /// Reads a pasted key in either form; white space around it is taken off.
+    pub fn from_pasted(pasted: &str) -> Result<Self, KeyError> {
+        let text = pasted.trim();
+        if text.is_empty() {
+            return Err(KeyError::Empty);
+        }
+        if text.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '`' | '<' | '>') || !c.is_ascii())
+        {
+            return Err(KeyError::ForeignCharacters);
+        }
+        let upper = text.to_ascii_uppercase();
+        if upper.contains("YOUR_") || upper.contains("YOUR-") || upper == "CHANGEME" {
+            return Err(KeyError::Placeholder);
+        }
+        if !text.contains('%') {
+            return Ok(Self { decoded: SecretString::from(text), form: KeyForm::Decoded });
+        }
+        let is_broken =
+            text.split('%').skip(1).any(|rest| rest.len() < 2 || !rest.bytes().take(2).all(|b| b.is_ascii_hexdigit()));
+        if is_broken {
+            return Err(KeyError::BrokenPercent);
+        }
+        let decoded = percent_decode_str(text).decode_utf8().map_err(|_| KeyError::BrokenPercent)?;
+        if decoded.contains('%') {
+            return Err(KeyError::EncodedTwice);
+        }
+        if decoded.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return Err(KeyError::ForeignCharacters);
+        }
+        Ok(Self { decoded: SecretString::from(&*decoded), form: KeyForm::Encoded })
+    }
+
+    pub fn form(&self) -> KeyForm {
+        self.form
+    }
+
+    /// Characters of the decoded form.
+    pub fn length(&self) -> usize {
+        self.exposed().chars().count()
+    }
+
+    /// The key as it stands in a URL: encoded once. For the HTTP request alone.
+    pub fn for_query(&self) -> String {
+        encode_query(self.exposed())
+    }
+
+    /// Names the key in the ledger without giving it away: a digest under `salt`.
+    pub fn id(&self, salt: &[u8; 32]) -> String {
+        blake3::keyed_hash(salt, self.exposed().as_bytes()).to_hex()[..16].to_owned()
+    }
+
+    fn exposed(&self) -> &str {
+        self.decoded.expose_secret()
+    }
+}
+
+impl fmt::Debug for ServiceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ServiceKey({} characters)", self.length())
+    }
+}
+
+/// Takes a key out of texts and bodies, in every form a server may echo it in.
+#[derive(Clone)]
+pub struct Redactor {
+    /// Longest first, so that no form is cut by a shorter one.
+    needles: Vec<SecretString>,
+}
+
+impl Redactor {
+    pub const MARK: &'static str = "[key]";
+
+    pub fn new<'a>(keys: impl IntoIterator<Item = &'a ServiceKey>) -> Self {
+        let mut forms: Vec<String> = keys.into_iter().flat_map(|key| forms_of(key.exposed())).collect();
+        forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        forms.dedup();
+        Self { needles: forms.into_iter().map(SecretString::from).collect() }
+    }
+
+    /// The text without the key; `None` when it held none.
+    pub fn redact(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut redacted: Option<Vec<u8>> = None;
+        for needle in &self.needles {
+            let needle = needle.expose_secret().as_bytes();
+            let current = redacted.as_deref().unwrap_or(bytes);
+            let found: Vec<usize> = memchr::memmem::find_iter(current, needle).collect();
+            if found.is_empty() {
+                continue;
+            }
+            let mut without = Vec::with_capacity(current.len());
+            let mut from = 0;
+            for at in found {
+                without.extend_from_slice(&current[from..at]);
+                without.extend_from_slice(Self::MARK.as_bytes());
+                from = at + needle.len();
+            }
+            without.extend_from_slice(&current[from..]);
+            redacted = Some(without);
+        }
+        redacted
+    }
+
+    pub fn redact_text(&self, text: &str) -> String {
+        match self.redact(text.as_bytes()) {
+            Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            None => text.to_owned(),
+        }
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redactor({} forms)", self.needles.len())
+    }
+}
+
+fn forms_of(key: &str) -> Vec<String> {
+    let once = encode_query(key);
+    let lower = lower_hex(&once);
+    let twice = encode_query(&once);
+    let mut forms = vec![
+        key.to_owned(),
+        key.replace('/', "\\/"),
+        key.replace('&', "&amp;"),
+        key.replace('+', " "),
+        once.replace('%', "\\u0025"),
+        encode_query(&lower),
+        lower_hex(&twice),
+        lower,
+        once,
+        twice,
+    ];
+    // A very short key would redact half of every body; such a key is the practice portal's, not a secret.
+    forms.retain(|form| form.len() >= 8);
+    forms
+}
+
+fn lower_hex(encoded: &str) -> String {
+    let mut lower = String::with_capacity(encoded.len());
+    let mut hex_left = 0_u32;
+    for c in encoded.chars() {
+        if c == '%' {
+            hex_left = 3;
+        }
+        lower.push(if hex_left > 0 { c.to_ascii_lowercase() } else { c });
+        hex_left = hex_left.saturating_sub(1);
+    }
+    lower
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DECODED: &str = "aB3+cd/EF9gh==";
+    const ENCODED: &str = "aB3%2Bcd%2FEF9gh%3D%3D";
+
+    #[test]
+    fn either_form_gives_the_same_bytes_on_the_wire() {
+        for pasted in [DECODED, ENCODED, " aB3+cd/EF9gh==\n", "aB3%2bcd%2fEF9gh%3d%3d"] {
+            assert_eq!(ServiceKey::from_pasted(pasted).unwrap().for_query(), ENCODED, "{pasted}");
+        }
+    }
+
+    #[test]
+    fn a_broken_key_is_refused_without_showing_any_part() {
+        let check = |pasted: &str, expected: KeyError| {
+            let error = ServiceKey::from_pasted(pasted).unwrap_err();
+            assert_eq!(error, expected, "{pasted}");
+            assert!(!format!("{error}{error:?}").contains("aB3"));
+        };
+        check("", KeyError::Empty);
+        check(" \n", KeyError::Empty);
+        check("aB3%G0cd", KeyError::BrokenPercent);
+        check("aB3cd%", KeyError::BrokenPercent);
+        check("aB3cd%2", KeyError::BrokenPercent);
+        check("aB3%FFcd", KeyError::BrokenPercent);
+        check("aB3%252Bcd", KeyError::EncodedTwice);
+        check("aB3 cd", KeyError::ForeignCharacters);
+        check("aB3%20cd", KeyError::ForeignCharacters);
+        check("\"aB3cd\"", KeyError::ForeignCharacters);
+        check("YOUR_KEY", KeyError::Placeholder);
+    }
+
+    #[test]
+    fn a_key_is_taken_out_in_every_form() {
+        let redactor = Redactor::new([&ServiceKey::from_pasted(DECODED).unwrap()]);
+        let check = |echo: &str| assert_eq!(redactor.redact_text(&format!("<{echo}>")), "<[key]>", "{echo}");
+        check(DECODED);
+        check(ENCODED);
+        check("aB3%2bcd%2fEF9gh%3d%3d");
+        check("aB3%252Bcd%252FEF9gh%253D%253D");
+        check("aB3+cd\\/EF9gh==");
+        assert!(redactor.redact(b"nothing here").is_none());
+    }
+
+    #[test]
+    fn debug_shows_no_part_of_a_key() {
+        let key = ServiceKey::from_pasted(DECODED).unwrap();
+        assert_eq!(format!("{key:?} {:?}", Redactor::new([&key])), "ServiceKey(14 characters) Redactor(8 forms)");
+    }
+}
