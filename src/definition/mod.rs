@@ -2,4 +2,9 @@
 
 pub mod column;
 pub mod dataset;
+pub mod dialect;
+pub mod envelope;
+pub mod path;
 pub mod provider;
+pub mod rule;
+pub mod spelling;
