@@ -120,6 +120,11 @@ impl TreeBuilder {
         id
     }
 
+    /// The text of a name given out by [`TreeBuilder::name`].
+    pub fn name_text(&self, name: NameId) -> &str {
+        self.names.get(name.index()).map_or("", |name| name)
+    }
+
     pub fn leaf(&mut self, name: NameId, kind: NodeKind, text: Span<'_>) {
         let (start, len) = self.span(text);
         let end = self.nodes.len() as u32 + 1;
