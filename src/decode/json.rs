@@ -1,12 +1,6 @@
-use std::fmt;
+use serde::de::IgnoredAny;
 
-use serde::Deserializer;
-use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
-
-use crate::model::tree::{NameId, NodeKind, Tree, TreeBuilder};
-
-use super::span::span;
+use crate::model::tree::{NameId, NodeKind, Span, Tree, TreeBuilder};
 
 /// Objects and arrays inside one another that a document may have.
 const DEEPEST: usize = 64;
@@ -34,154 +28,158 @@ pub enum JsonError {
 ///
 /// Number literals stay as sent, whatever their length. `\u0000` becomes U+FFFD, because no store can keep it.
 pub fn read(body: String) -> Result<Tree, JsonError> {
-    let root: &RawValue = serde_json::from_str(&body).map_err(|error| match error.is_eof() || ends_in_number(&body) {
+    // The parser proves the grammar in one pass without nesting; what is left is to cut the body into spans, which it
+    // can't do itself: it would turn numbers into doubles and let the last of two equal names win.
+    serde_json::from_str::<IgnoredAny>(&body).map_err(|error| match error.is_eof() || ends_in_number(&body) {
         true => JsonError::Cut,
         false => JsonError::Malformed(error),
     })?;
-    let mut reader = Reader { body: &body, tree: TreeBuilder::new(), pending: Vec::new(), seen_in: Vec::new(), objects: 0 };
-    reader.value(NameId::NONE, root.get(), 0)?;
-    let Reader { tree, .. } = reader;
+    let mut cutter = Cutter { body: &body, at: 0, tree: TreeBuilder::new(), seen_in: Vec::new(), objects: 0 };
+    cutter.value(NameId::NONE, 0)?;
+    let Cutter { tree, .. } = cutter;
     Ok(tree.finish(body))
 }
 
-struct Reader<'b> {
+/// Cuts a body that is known to be JSON into the nodes of a tree.
+struct Cutter<'b> {
     body: &'b str,
+    at: usize,
     tree: TreeBuilder,
-    /// Members of the values being read, innermost last.
-    pending: Vec<(NameId, &'b str)>,
-    /// Number of the last object that had a member of this name, by [`NameId`].
-    seen_in: Vec<u32>,
+    /// Number of the last object that had a member of this name: by depth, then by [`NameId`]. Two objects of one depth are
+    /// never open together, so one mark a name is enough.
+    seen_in: Vec<Vec<u32>>,
     objects: u32,
 }
 
-impl<'b> Reader<'b> {
-    /// Writes the value of source text `source`, which is known to be well formed but for the escapes of its texts.
-    fn value(&mut self, name: NameId, source: &'b str, depth: usize) -> Result<(), JsonError> {
-        let kind = match source.as_bytes().first() {
-            Some(b'{') => return self.parent(name, NodeKind::Object, source, depth),
-            Some(b'[') => return self.parent(name, NodeKind::Array, source, depth),
-            Some(b'"') => return self.text(name, source),
-            Some(b'n') => NodeKind::Null,
-            Some(b't' | b'f') => NodeKind::Boolean,
+impl<'b> Cutter<'b> {
+    fn value(&mut self, name: NameId, depth: usize) -> Result<(), JsonError> {
+        let kind = match self.peek() {
+            b'{' => return self.object(name, depth),
+            b'[' => return self.array(name, depth),
+            b'"' => return self.text(name),
+            b'n' => NodeKind::Null,
+            b't' | b'f' => NodeKind::Boolean,
             _ => NodeKind::Number,
         };
-        let text = if kind == NodeKind::Null { "" } else { source };
-        self.tree.leaf(name, kind, span(self.body, text));
+        let start = self.at;
+        let rest = &self.body.as_bytes()[start..];
+        let len = rest.iter().position(|byte| matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t'));
+        self.at += len.unwrap_or(rest.len());
+        let len = if kind == NodeKind::Null { 0 } else { self.at - start };
+        self.tree.leaf(name, kind, Span::Body { start, len });
         Ok(())
     }
 
-    fn parent(&mut self, name: NameId, kind: NodeKind, source: &'b str, depth: usize) -> Result<(), JsonError> {
-        if depth == DEEPEST {
-            return Err(JsonError::TooDeep);
-        }
-        let first = self.pending.len();
-        let members = Members { tree: &mut self.tree, into: &mut self.pending };
-        // The members are gathered before any is descended into, so that a name seen twice is found by one mark a name.
-        serde_json::Deserializer::from_str(source).deserialize_any(members).map_err(|error| self.broken(source, error))?;
-        if kind == NodeKind::Object {
-            self.check_names(first)?;
-        }
-        let node = self.tree.open(name, kind, span(self.body, source));
-        for position in first..self.pending.len() {
-            let (name, source) = self.pending[position];
-            self.value(name, source, depth + 1)?;
-        }
-        self.pending.truncate(first);
-        self.tree.close(node);
-        Ok(())
-    }
-
-    fn text(&mut self, name: NameId, source: &'b str) -> Result<(), JsonError> {
-        let between = &source[1..source.len() - 1];
-        if memchr::memchr(b'\\', between.as_bytes()).is_none() {
-            self.tree.leaf(name, NodeKind::Text, span(self.body, between));
-            return Ok(());
-        }
-        let text: String = serde_json::from_str(source).map_err(|error| self.broken(source, error))?;
-        self.tree.leaf(name, NodeKind::Text, span(self.body, &without_nul(text)));
-        Ok(())
-    }
-
-    fn check_names(&mut self, first: usize) -> Result<(), JsonError> {
+    fn object(&mut self, name: NameId, depth: usize) -> Result<(), JsonError> {
+        let (start, depth) = (self.at, deeper(depth)?);
+        let node = self.tree.open(name, NodeKind::Object, Span::Owned(""));
         self.objects += 1;
-        for (name, _) in &self.pending[first..] {
-            if self.seen_in.len() <= name.index() {
-                self.seen_in.resize(name.index() + 1, 0);
-            }
-            let seen_in = &mut self.seen_in[name.index()];
-            if *seen_in == self.objects {
-                return Err(JsonError::Duplicate { name: self.tree.name_text(*name).to_owned() });
-            }
-            *seen_in = self.objects;
+        let object = self.objects;
+        while self.next_member(b'}') {
+            let member = self.name()?;
+            self.mark(member, object, depth)?;
+            // Over the colon.
+            self.peek();
+            self.at += 1;
+            self.value(member, depth)?;
+        }
+        self.tree.close_with_source(node, Span::Body { start, len: self.at - start });
+        Ok(())
+    }
+
+    fn array(&mut self, name: NameId, depth: usize) -> Result<(), JsonError> {
+        let (start, depth) = (self.at, deeper(depth)?);
+        let node = self.tree.open(name, NodeKind::Array, Span::Owned(""));
+        while self.next_member(b']') {
+            self.value(NameId::NONE, depth)?;
+        }
+        self.tree.close_with_source(node, Span::Body { start, len: self.at - start });
+        Ok(())
+    }
+
+    fn text(&mut self, name: NameId) -> Result<(), JsonError> {
+        let (start, end) = self.quoted();
+        if self.is_escaped(start, end) {
+            let text = self.unescaped(start, end)?;
+            self.tree.leaf(name, NodeKind::Text, Span::Owned(&text));
+        } else {
+            self.tree.leaf(name, NodeKind::Text, Span::Body { start, len: end - start });
         }
         Ok(())
     }
 
-    fn broken(&self, source: &str, error: serde_json::Error) -> JsonError {
-        let offset = source.as_ptr() as usize - self.body.as_ptr() as usize;
-        JsonError::BrokenText { offset, source: error }
-    }
-}
-
-/// Gathers the members of one object or array, each with its source text.
-struct Members<'r, 'b> {
-    tree: &'r mut TreeBuilder,
-    into: &'r mut Vec<(NameId, &'b str)>,
-}
-
-impl<'b> Visitor<'b> for Members<'_, 'b> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object or an array")
+    fn name(&mut self) -> Result<NameId, JsonError> {
+        self.peek();
+        let (start, end) = self.quoted();
+        if self.is_escaped(start, end) {
+            let name = self.unescaped(start, end)?;
+            Ok(self.tree.name(&name))
+        } else {
+            Ok(self.tree.name(&self.body[start..end]))
+        }
     }
 
-    fn visit_map<A: MapAccess<'b>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key_seed(MemberName(self.tree))? {
-            let value: &'b RawValue = map.next_value()?;
-            self.into.push((name, value.get()));
+    fn mark(&mut self, name: NameId, object: u32, depth: usize) -> Result<(), JsonError> {
+        if self.seen_in.len() <= depth {
+            self.seen_in.resize_with(depth + 1, Vec::new);
+        }
+        let seen_in = &mut self.seen_in[depth];
+        if seen_in.len() <= name.index() {
+            seen_in.resize(name.index() + 1, 0);
+        }
+        if std::mem::replace(&mut seen_in[name.index()], object) == object {
+            return Err(JsonError::Duplicate { name: self.tree.name_text(name).to_owned() });
         }
         Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'b>>(self, mut seq: A) -> Result<(), A::Error> {
-        while let Some(value) = seq.next_element::<&'b RawValue>()? {
-            self.into.push((NameId::NONE, value.get()));
+    /// Goes over the bracket or comma before the next member; over the closing bracket when there is none.
+    fn next_member(&mut self, closing: u8) -> bool {
+        if self.peek() != closing {
+            self.at += 1;
         }
-        Ok(())
+        let is_closed = self.peek() == closing;
+        self.at += usize::from(is_closed);
+        !is_closed
+    }
+
+    /// The byte after any blanks.
+    fn peek(&mut self) -> u8 {
+        let bytes = self.body.as_bytes();
+        while matches!(bytes[self.at], b' ' | b'\n' | b'\r' | b'\t') {
+            self.at += 1;
+        }
+        bytes[self.at]
+    }
+
+    /// Goes over the text that begins here: where it stands between its quotes.
+    fn quoted(&mut self) -> (usize, usize) {
+        let bytes = self.body.as_bytes();
+        let start = self.at + 1;
+        let mut end = start;
+        while bytes[end] != b'"' {
+            end += if bytes[end] == b'\\' { 2 } else { 1 };
+        }
+        self.at = end + 1;
+        (start, end)
+    }
+
+    fn is_escaped(&self, start: usize, end: usize) -> bool {
+        memchr::memchr(b'\\', &self.body.as_bytes()[start..end]).is_some()
+    }
+
+    fn unescaped(&self, start: usize, end: usize) -> Result<String, JsonError> {
+        let text: String = serde_json::from_str(&self.body[start - 1..=end])
+            .map_err(|source| JsonError::BrokenText { offset: start - 1, source })?;
+        Ok(if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text })
     }
 }
 
-struct MemberName<'r>(&'r mut TreeBuilder);
-
-impl<'b> DeserializeSeed<'b> for MemberName<'_> {
-    type Value = NameId;
-
-    fn deserialize<D: Deserializer<'b>>(self, deserializer: D) -> Result<NameId, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for MemberName<'_> {
-    type Value = NameId;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a member")
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<NameId, E> {
-        Ok(match memchr::memchr(0, name.as_bytes()) {
-            None => self.0.name(name),
-            Some(_) => self.0.name(&without_nul(name.to_owned())),
-        })
-    }
+fn deeper(depth: usize) -> Result<usize, JsonError> {
+    if depth < DEEPEST { Ok(depth + 1) } else { Err(JsonError::TooDeep) }
 }
 
 /// Whether a malformed body ends inside a number, which the parser calls a wrong number and not an early end.
 fn ends_in_number(body: &str) -> bool {
     body.ends_with(['-', '+', '.', 'e', 'E'])
-}
-
-fn without_nul(text: String) -> String {
-    if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text }
 }

@@ -142,6 +142,14 @@ impl TreeBuilder {
         self.nodes[node.0].end = self.nodes.len() as u32;
     }
 
+    /// Ends an opened node whose own text is known only now.
+    pub fn close_with_source(&mut self, node: OpenNode, source: Span<'_>) {
+        let (start, len) = self.span(source);
+        let parent = &mut self.nodes[node.0];
+        (parent.start, parent.len) = (start, len);
+        self.close(node);
+    }
+
     /// Ends an opened node that turned out to be a leaf: it must have no children.
     pub fn close_as_leaf(&mut self, node: OpenNode, kind: NodeKind, text: Span<'_>) {
         assert_eq!(node.0 + 1, self.nodes.len(), "a leaf has no children");

@@ -120,7 +120,7 @@ fn json_that_is_not_well_formed_is_refused() {
     check_refused(r#"{"a":"\ud800"}"#, "a broken text at byte 5");
     check_refused(r#"{"a":"\ud800x"}"#, "a broken text at byte 5");
     check_refused(r#"{"a":"\udc00"}"#, "a broken text at byte 5");
-    check_refused(r#"{"\ud800":1}"#, "a broken text at byte 0");
+    check_refused(r#"{"\ud800":1}"#, "a broken text at byte 1");
     check_refused(r#"{"a":1,"b":2,"a":3}"#, "`a` twice in one object");
     check_refused(r#"{"a":1,"\u0061":3}"#, "`a` twice in one object");
     check_refused(r#"{"a":{"b":1,"a":2},"c":1,"a":3}"#, "`a` twice in one object");
