@@ -99,6 +99,7 @@ mod tests {
         check(r#"{"a":"1","b":"2"}"#, r#"{"a":"1b2"}"#, false);
         check(r#"{"a":"xy","b":""}"#, r#"{"a":"x","b":"y"}"#, false);
         check(r#"{"ab":"c"}"#, r#"{"a":"bc"}"#, false);
+        check(r#"{"a":"1","b":"2"}"#, r#"{"a":"1b\u00012"}"#, false);
     }
 
     #[test]

@@ -107,11 +107,13 @@ impl<'b> Document<'b> {
                 Event::Start(start) => self.start(&start, offset)?,
                 Event::End(_) => self.end()?,
                 Event::Empty(start) => self.empty(&start, offset)?,
-                Event::Text(text) => {
-                    let text = text.xml10_content();
-                    if self.open.is_empty() && !is_blank(&text) {
+                Event::Text(text) if self.open.is_empty() => {
+                    if !is_blank(&text) {
                         return Err(beside_root());
                     }
+                }
+                Event::Text(text) => {
+                    let text = text.xml10_content();
                     self.text.push(span(self.body, &text), self.body);
                 }
                 Event::CData(_) | Event::GeneralRef(_) if self.open.is_empty() => return Err(beside_root()),

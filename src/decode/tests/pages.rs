@@ -115,6 +115,12 @@ fn zero_said_by_name_counts_only_beside_a_code_that_says_nothing_else() {
 }
 
 #[test]
+fn a_success_code_in_an_envelope_for_errors_is_garbled() {
+    let gateway = String::from_utf8(fixture("gateway_00.xml")).unwrap();
+    check_garbled(&gateway, "a success code in an envelope for errors");
+}
+
+#[test]
 fn an_envelope_without_a_code_is_garbled() {
     check_garbled(r#"{"response":{"header":{}}}"#, "without a code");
     check_garbled(r#"{"response":{"header":{"resultCode":""},"body":{"totalCount":0}}}"#, "without a code");

@@ -1,6 +1,9 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::*;
+use crate::decode::xml;
 use crate::model::outcome::Outcome;
 use crate::model::tree::NodeKind;
 
@@ -36,6 +39,12 @@ fn an_xml_field_is_its_text_as_sent() {
     check_field(xml_row("<a />"), NodeKind::Null, "");
     check_field(xml_row("<a xmlns:x='y'>1</a >"), NodeKind::Text, "1");
     check_field(xml_row("<a xmlns:x='y'/>"), NodeKind::Null, "");
+}
+
+#[test]
+fn blanks_beside_the_root_are_no_text_of_it() {
+    let tree = Arc::new(xml::read("<?xml version='1.0'?>\n <a>1</a>\n".to_owned()).unwrap());
+    assert_eq!(tree.root().child("a").unwrap().text(), "1");
 }
 
 #[test]
