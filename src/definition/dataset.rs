@@ -1,9 +1,12 @@
 use serde::{Deserialize, Serialize};
 
+use crate::model::job::PageNumber;
 use crate::model::month::Month;
 use crate::model::name::Name;
+use crate::model::partition::Partition;
 
 use super::column::Column;
+use super::template::Template;
 
 /// One operation of a provider.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -20,7 +23,7 @@ pub struct Dataset {
     pub source: Option<String>,
     /// Path of the operation below the provider's base URL.
     pub path: String,
-    /// Query parameters of every call: literals, or templates with `{axis}` and `{axis:compact}` (`202403`).
+    /// Query parameters of every call besides paging and key.
     #[serde(default)]
     pub params: Vec<Param>,
     pub axes: Vec<AxisDefinition>,
@@ -43,7 +46,7 @@ pub struct Dataset {
 #[serde(deny_unknown_fields)]
 pub struct Param {
     pub name: String,
-    pub value: String,
+    pub value: Template,
 }
 
 /// A dimension of a dataset to walk.
@@ -52,6 +55,9 @@ pub struct Param {
 pub struct AxisDefinition {
     pub id: Name,
     pub kind: AxisKind,
+    /// Region list of a region axis.
+    #[serde(default)]
+    pub list: Option<Name>,
     /// First month the source has, for a month axis.
     #[serde(default)]
     pub first: Option<Month>,
@@ -82,7 +88,11 @@ pub enum Paging {
     Page {
         page_param: String,
         size_param: String,
+        /// Rows to ask for.
         page_size: u32,
+        /// The most rows the source was seen to give on one page: a verification read may ask for them.
+        #[serde(default)]
+        max_page_size: Option<u32>,
         /// Number of the first page.
         #[serde(default = "one")]
         first: u32,
@@ -103,6 +113,23 @@ impl Dataset {
 
     pub fn axis(&self, kind: AxisKind) -> Option<&AxisDefinition> {
         self.axes.iter().find(|axis| axis.kind == kind)
+    }
+
+    /// Query parameters of one page, in the order they are sent; the key is not among them.
+    ///
+    /// `page` counts from 1, whatever the source counts from; `size` is the rows to ask for.
+    pub fn query(&self, partition: &Partition, page: PageNumber, size: u32) -> Vec<(String, String)> {
+        let Paging::Page { page_param, size_param, first, .. } = &self.paging;
+        let mut query: Vec<_> = self.params.iter().map(|param| (param.name.clone(), param.value.fill(partition))).collect();
+        query.push((page_param.clone(), (page.0 - 1 + first).to_string()));
+        query.push((size_param.clone(), size.to_string()));
+        query
+    }
+
+    /// Rows to ask for on one page.
+    pub fn page_size(&self) -> u32 {
+        let Paging::Page { page_size, .. } = self.paging;
+        page_size
     }
 
     /// Changes with everything that decides which rows a call brings and how they are read.

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::name::Name;
+use crate::model::rate::Rate;
 
 /// Who answers: base URL, key, limits, dialect.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -20,8 +21,8 @@ pub struct Provider {
     pub key_url: Option<String>,
     /// Calls in flight at once.
     pub concurrency: u32,
-    /// Calls a second; 0 is no limit.
-    pub rps: f64,
+    /// Calls a second over all workers.
+    pub rps: Rate,
     /// Calls a second the provider documents; a higher `rps` is warned about.
     #[serde(default)]
     pub documented_rps: Option<f64>,

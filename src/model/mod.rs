@@ -8,6 +8,7 @@ pub mod name;
 pub mod outcome;
 pub mod page;
 pub mod partition;
+pub mod rate;
 pub mod record;
 pub mod secret;
 pub mod tree;

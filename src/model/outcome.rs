@@ -98,6 +98,8 @@ impl fmt::Display for Scope {
 #[serde(rename_all = "snake_case")]
 pub enum TroubleKind {
     Retry,
+    /// A recognised page that is not the one its walk is due: asked again like [`TroubleKind::Retry`].
+    Misfit,
     SlowDown,
     Spent,
     Refused,
@@ -111,7 +113,7 @@ pub enum TroubleKind {
 impl TroubleKind {
     pub fn outcome(self) -> Outcome {
         match self {
-            Self::Retry => Outcome::Retry,
+            Self::Retry | Self::Misfit => Outcome::Retry,
             Self::SlowDown => Outcome::SlowDown,
             Self::Spent => Outcome::Spent,
             Self::Refused => Outcome::Refused,

@@ -20,7 +20,7 @@ pub struct Page {
 
 impl Page {
     pub fn rows(&self) -> u64 {
-        self.records.len() as u64
+        self.row_hashes.len() as u64
     }
 
     /// One hash over the rows in order: two pages with the same digest hold the same rows.
