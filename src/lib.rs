@@ -6,5 +6,6 @@
 pub mod model;
 
 pub mod definition;
+pub mod settings;
 
 pub mod decode;

@@ -1,0 +1,11 @@
+//! What the user set and where: from flags, environment and file to values that are valid by construction.
+
+pub mod error;
+pub mod http;
+pub mod key;
+pub mod layer;
+pub mod overrides;
+pub mod resolved;
+pub mod retry;
+pub mod schema;
+pub mod search;

@@ -1,0 +1,48 @@
+use std::path::PathBuf;
+
+use crate::definition::check::check_base_url;
+use crate::definition::provider::Provider;
+use crate::model::rate::Rate;
+
+/// What the user set of one provider.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProviderOverrides {
+    pub base_url: Option<String>,
+    pub key_param: Option<String>,
+    pub key_file: Option<PathBuf>,
+    pub concurrency: Option<u32>,
+    pub rps: Option<Rate>,
+    pub documented_rps: Option<Rate>,
+    pub daily_calls: Option<u64>,
+    pub zone: Option<String>,
+    pub invalid_in_a_row: Option<u32>,
+}
+
+impl ProviderOverrides {
+    /// The provider with the user's values in front of the definition's.
+    ///
+    /// Errors: a base URL or zone that is none, in one sentence.
+    pub fn apply(&self, provider: &Provider) -> Result<Provider, String> {
+        let mut provider = provider.clone();
+        if let Some(base_url) = &self.base_url {
+            let base_url = base_url.trim_end_matches('/');
+            check_base_url(base_url)?;
+            provider.base_url = base_url.to_owned();
+        }
+        if let Some(zone) = &self.zone {
+            jiff::tz::TimeZone::get(zone).map_err(|_| format!("`{zone}` is no time zone such as `Asia/Seoul`"))?;
+            provider.zone.clone_from(zone);
+        }
+        if let Some(key_param) = &self.key_param {
+            provider.key_param = Some(key_param.clone());
+        }
+        provider.concurrency = self.concurrency.unwrap_or(provider.concurrency);
+        provider.rps = self.rps.unwrap_or(provider.rps);
+        if let Some(rate) = self.documented_rps {
+            provider.documented_rps = rate.per_second();
+        }
+        provider.daily_calls = self.daily_calls.or(provider.daily_calls);
+        provider.invalid_in_a_row = self.invalid_in_a_row.unwrap_or(provider.invalid_in_a_row);
+        Ok(provider)
+    }
+}

@@ -1,0 +1,301 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::definition::catalog::Catalog;
+use crate::model::name::Name;
+
+use super::error::{Problem, SettingsError};
+use super::http::HttpSettings;
+use super::layer::{Assigned, Layer, merge};
+use super::overrides::ProviderOverrides;
+use super::retry::{RetryAfterRule, RetrySettings};
+use super::schema::{Kind, SETTINGS, Setting, parse_bytes, parse_duration};
+
+/// The reference of all settings, compiled in.
+pub const DEFAULTS: &str = include_str!("../../config/default.toml");
+
+/// Every setting in force.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub store: StoreSettings,
+    /// Folder of the user's definitions.
+    pub definitions: PathBuf,
+    pub http: HttpSettings,
+    pub retry: RetrySettings,
+    /// A partition that would need more pages is not begun.
+    pub max_pages: u32,
+    /// What each dataset is meant to have.
+    pub targets: BTreeMap<String, Target>,
+    pub providers: BTreeMap<String, ProviderOverrides>,
+    pub log_format: LogFormat,
+    /// The settings file that was read.
+    pub file: Option<PathBuf>,
+    values: BTreeMap<String, Assigned>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreSettings {
+    pub url: String,
+    pub keep_snapshots: bool,
+    pub keep_bodies: bool,
+}
+
+/// The partitions a dataset is meant to have, as the user wrote them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    pub months: Option<String>,
+    pub regions: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+impl Settings {
+    /// Settings from the default, a file (its path as shown, and its text), the environment and flags, the last
+    /// uppermost. Flags are (setting path, value, flag name).
+    ///
+    /// Errors: every unknown name and illegal value, and combinations that cannot work.
+    pub fn load(
+        file: Option<(&Path, &str)>,
+        environment: impl IntoIterator<Item = (String, String)>,
+        flags: impl IntoIterator<Item = (String, String, String)>,
+    ) -> Result<Self, SettingsError> {
+        let mut layers = vec![Layer::defaults(DEFAULTS)];
+        let mut problems = Vec::new();
+        let mut add = |layer: Result<Layer, SettingsError>| match layer {
+            Ok(layer) => layers.push(layer),
+            Err(error) => problems.extend(error.problems),
+        };
+        if let Some((path, text)) = file {
+            add(Layer::from_toml(text, &path.display().to_string()));
+        }
+        add(Layer::from_environment(environment));
+        add(Layer::from_flags(flags));
+        if !problems.is_empty() {
+            return Err(SettingsError { problems });
+        }
+        let settings = Self::from_values(merge(layers), file.map(|(path, _)| path));
+        settings.check_combinations()?;
+        Ok(settings)
+    }
+
+    /// Whether every dataset and provider named in the settings is one of the catalog's, and every provider can be used.
+    pub fn check_names(&self, catalog: &Catalog) -> Result<(), SettingsError> {
+        let mut problems = Vec::new();
+        for (path, assigned) in &self.values {
+            let mut parts = path.split('.');
+            let (section, name, is_named) = (parts.next(), parts.next().unwrap_or_default(), parts.next().is_some());
+            let known: Vec<&str> = match section {
+                Some("collect") if is_named => catalog.datasets().map(|dataset| dataset.id.as_str()).collect(),
+                Some("providers") => catalog.providers().map(|provider| provider.id.as_str()).collect(),
+                _ => continue,
+            };
+            if !known.contains(&name) {
+                let what = if section == Some("collect") { "dataset" } else { "provider" };
+                problems.push(Problem { place: assigned.origin.clone(), what: unknown_name(what, name, &known) });
+            }
+        }
+        for (name, overrides) in &self.providers {
+            let provider = name.parse::<Name>().ok().and_then(|id| catalog.provider(&id));
+            if let Some(problem) = provider.and_then(|provider| overrides.apply(provider).err()) {
+                let origin = ["base_url", "zone"].iter().find_map(|key| self.origin(&format!("providers.{name}.{key}")));
+                problems.push(Problem { place: origin.unwrap_or("providers").to_owned(), what: problem });
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(SettingsError { problems }) }
+    }
+
+    /// Every setting by its path, with its value as text and where it was set.
+    pub fn values(&self) -> &BTreeMap<String, Assigned> {
+        &self.values
+    }
+
+    /// Where a setting was set.
+    pub fn origin(&self, path: &str) -> Option<&str> {
+        self.values.get(path).map(|assigned| assigned.origin.as_str())
+    }
+
+    fn from_values(values: BTreeMap<String, Assigned>, file: Option<&Path>) -> Self {
+        let read = Reader { values: &values, folder: file.and_then(Path::parent), file };
+        Self {
+            store: StoreSettings {
+                url: read.store_url("store.url"),
+                keep_snapshots: read.switch("store.keep_snapshots"),
+                keep_bodies: read.switch("store.keep_bodies"),
+            },
+            definitions: read.path("paths.definitions").unwrap_or_default(),
+            http: HttpSettings {
+                connect_timeout: read.duration("http.connect_timeout"),
+                read_timeout: read.duration("http.read_timeout"),
+                total_timeout: read.duration("http.total_timeout"),
+                max_body: parse_bytes(read.text("http.max_body")).expect("checked by its kind"),
+                idle_timeout: read.duration("http.idle_timeout"),
+                user_agent: read.text("http.user_agent").replace("{version}", env!("CARGO_PKG_VERSION")),
+                ca_file: read.path("http.ca_file"),
+            },
+            retry: RetrySettings {
+                max_retries: read.number("retry.max_retries"),
+                delay: read.duration("retry.delay"),
+                multiplier: read.number("retry.multiplier"),
+                max_delay: read.duration("retry.max_delay"),
+                jitter: read.duration("retry.jitter"),
+                total_timeout: parse_duration(read.text("retry.total_timeout")),
+                retry_after: RetryAfterRule::from_spelling(read.text("retry.retry_after")).expect("checked by its kind"),
+                error_pause: read.duration("retry.error_pause"),
+                throttle_patience: read.duration("retry.throttle_patience"),
+            },
+            max_pages: read.number("collect.max_pages"),
+            targets: read.named("collect", |read, path| Target {
+                months: read.optional(&format!("{path}.months")).map(str::to_owned),
+                regions: read.optional(&format!("{path}.regions")).map(str::to_owned),
+            }),
+            providers: read.named("providers", |read, path| {
+                let at = |key: &str| format!("{path}.{key}");
+                ProviderOverrides {
+                    base_url: read.optional(&at("base_url")).map(str::to_owned),
+                    key_param: read.optional(&at("key_param")).map(str::to_owned),
+                    key_file: read.path(&at("key_file")),
+                    concurrency: read.optional_number(&at("concurrency")),
+                    rps: read.optional_number(&at("rps")),
+                    documented_rps: read.optional_number(&at("documented_rps")),
+                    daily_calls: read.optional_number(&at("daily_calls")),
+                    zone: read.optional(&at("zone")).map(str::to_owned),
+                    invalid_in_a_row: read.optional_number(&at("invalid_in_a_row")),
+                }
+            }),
+            log_format: if read.text("log.format") == "json" { LogFormat::Json } else { LogFormat::Text },
+            file: file.map(Path::to_owned),
+            values,
+        }
+    }
+
+    fn check_combinations(&self) -> Result<(), SettingsError> {
+        let mut problems = Vec::new();
+        let mut object = |path: &str, what: String| {
+            problems.push(Problem { place: self.origin(path).unwrap_or("default").to_owned(), what });
+        };
+        let HttpSettings { connect_timeout, read_timeout, total_timeout, .. } = self.http;
+        if connect_timeout.is_zero() {
+            object("http.connect_timeout", "`http.connect_timeout` must be longer than 0s".to_owned());
+        }
+        if connect_timeout >= read_timeout {
+            let what = format!(
+                "`http.connect_timeout` ({connect_timeout:?}) must be shorter than `http.read_timeout` ({read_timeout:?}), else a failed connection is taken for a silent server"
+            );
+            object("http.connect_timeout", what);
+        }
+        if read_timeout >= total_timeout {
+            let what = format!(
+                "`http.read_timeout` ({read_timeout:?}) must be shorter than `http.total_timeout` ({total_timeout:?}), else it can never fire"
+            );
+            object("http.read_timeout", what);
+        }
+        let waits = self.retry.waits();
+        let together: Duration = waits.iter().sum();
+        if self.retry.total_timeout.is_some_and(|limit| limit <= together) {
+            let shown: Vec<String> = waits.iter().map(|wait| format!("{wait:?}")).collect();
+            let what = format!(
+                "`retry.total_timeout` ({:?}) is not longer than the waits together ({} = {together:?}): the last tries would never be made",
+                self.retry.total_timeout.unwrap_or_default(),
+                shown.join(" + "),
+            );
+            object("retry.total_timeout", what);
+        }
+        if self.retry.delay > self.retry.max_delay {
+            let what =
+                format!("`retry.delay` ({:?}) is longer than `retry.max_delay` ({:?})", self.retry.delay, self.retry.max_delay);
+            object("retry.delay", what);
+        }
+        if problems.is_empty() { Ok(()) } else { Err(SettingsError { problems }) }
+    }
+}
+
+/// One sentence for a name that is none of the known ones, with the nearest of them.
+pub fn unknown_name(what: &str, name: &str, known: &[&str]) -> String {
+    let scored = known.iter().map(|candidate| (strsim::jaro_winkler(name, candidate), candidate));
+    match scored.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((score, nearest)) if score > 0.7 => format!("no {what} is called `{name}`; did you mean `{nearest}`?"),
+        _ => format!("no {what} is called `{name}`; known are {}", known.join(", ")),
+    }
+}
+
+struct Reader<'a> {
+    values: &'a BTreeMap<String, Assigned>,
+    folder: Option<&'a Path>,
+    file: Option<&'a Path>,
+}
+
+impl Reader<'_> {
+    fn optional(&self, path: &str) -> Option<&str> {
+        debug_assert!(Setting::find(path).is_some(), "`{path}` is in the schema");
+        self.values.get(path).map(|assigned| assigned.text.as_str())
+    }
+
+    fn text(&self, path: &str) -> &str {
+        self.optional(path).expect("the defaults set it; a test compares them with the schema")
+    }
+
+    fn duration(&self, path: &str) -> Duration {
+        parse_duration(self.text(path)).expect("checked by its kind")
+    }
+
+    fn switch(&self, path: &str) -> bool {
+        self.text(path) == "true"
+    }
+
+    fn number<T: std::str::FromStr>(&self, path: &str) -> T {
+        self.optional_number(path).expect("the defaults set it; a test compares them with the schema")
+    }
+
+    fn optional_number<T: std::str::FromStr>(&self, path: &str) -> Option<T> {
+        self.optional(path).map(|text| text.parse().ok().expect("checked by its kind"))
+    }
+
+    /// A path; relative to the settings file where it was set there.
+    fn path(&self, path: &str) -> Option<PathBuf> {
+        let text = self.optional(path).filter(|text| !text.is_empty())?;
+        Some(self.located(path, Path::new(text)))
+    }
+
+    fn store_url(&self, path: &str) -> String {
+        let text = self.text(path);
+        match text.strip_prefix("sqlite://") {
+            Some(file) => format!("sqlite://{}", self.located(path, Path::new(file)).display()),
+            None => text.to_owned(),
+        }
+    }
+
+    fn located(&self, setting: &str, path: &Path) -> PathBuf {
+        let shown = self.file.map(|file| format!("{}:", file.display()));
+        let origin = self.values.get(setting).map(|assigned| assigned.origin.as_str()).unwrap_or_default();
+        let is_from_file = shown.is_some_and(|shown| origin.starts_with(&shown));
+        match self.folder {
+            Some(folder) if is_from_file => folder.join(path),
+            Some(_) | None => path.to_owned(),
+        }
+    }
+
+    fn named<T>(&self, section: &str, read: impl Fn(&Self, &str) -> T) -> BTreeMap<String, T> {
+        let below = self.values.keys().filter_map(|path| path.strip_prefix(section)?.strip_prefix('.')?.split_once('.'));
+        let names: std::collections::BTreeSet<&str> = below.map(|(name, _)| name).collect();
+        names.into_iter().map(|name| (name.to_owned(), read(self, &format!("{section}.{name}")))).collect()
+    }
+}
+
+/// The settings a file may hold that the defaults do not set: those of named tables.
+pub fn named_settings() -> impl Iterator<Item = &'static Setting> {
+    SETTINGS.iter().filter(|setting| setting.path.contains('*'))
+}
+
+/// Whether a setting holds a file or folder.
+pub fn is_path(setting: &Setting) -> bool {
+    matches!(setting.kind, Kind::Path | Kind::StoreUrl)
+}
+
+#[cfg(test)]
+#[path = "resolved_tests.rs"]
+mod tests;
