@@ -9,3 +9,5 @@ pub mod definition;
 pub mod settings;
 
 pub mod decode;
+pub mod plan;
+pub mod reconcile;
