@@ -81,4 +81,9 @@ impl<'a> Field<'a> {
     pub fn text(self) -> &'a str {
         self.node.text()
     }
+
+    /// The members of an object or array.
+    pub fn children(self) -> impl Iterator<Item = Field<'a>> {
+        self.node.children().map(|node| Field { node })
+    }
 }
