@@ -11,3 +11,5 @@ pub mod settings;
 pub mod decode;
 pub mod plan;
 pub mod reconcile;
+
+pub mod store;

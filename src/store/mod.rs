@@ -1,0 +1,4 @@
+//! The ledger and the rows: what was asked, what came, what is published.
+
+pub mod url;
+pub mod value;
