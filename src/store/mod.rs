@@ -1,4 +1,185 @@
 //! The ledger and the rows: what was asked, what came, what is published.
+//!
+//! One struct for every backend; what only SQLite does is in `sqlite/`.
 
+pub mod body;
+pub mod cell;
+pub mod dataset;
+pub mod error;
+pub mod job;
+pub mod lock;
+mod row;
+mod sqlite;
+pub mod state;
+#[cfg(test)]
+pub mod stories;
 pub mod url;
-pub mod value;
+mod value;
+
+use jiff::Timestamp;
+
+use self::body::KeptBody;
+use self::cell::Cell;
+use self::dataset::Declared;
+use self::error::StoreError;
+use self::job::{Job, JobEnd, Settled, StoredPage};
+use self::lock::{CollectLock, LockError};
+use self::sqlite::SqliteStore;
+use self::state::{ApiState, CoverageLine, PartitionState, RegionLine};
+use self::url::StoreUrl;
+use crate::definition::dataset::Dataset;
+use crate::model::attempt::Attempt;
+use crate::model::job::{JobId, PageNumber, ReadNumber, RunId};
+use crate::model::name::Name;
+use crate::model::partition::Partition;
+use crate::model::record::RowHash;
+
+/// A store that is open.
+///
+/// Every write is one transaction that has happened, to the disk, when the call returns; a call that is dropped or fails
+/// has changed nothing. Writes go one after another, reads beside them.
+#[derive(Debug)]
+pub struct Store {
+    sqlite: SqliteStore,
+}
+
+/// What opening may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    OpenExisting,
+    /// Makes the store when there is none; its folder must exist.
+    Create,
+    ReadOnly,
+}
+
+impl Store {
+    /// Opens the store at `url`, bringing its schema up to date unless it is only read.
+    ///
+    /// Errors: whatever is at `url` and is no whole store of ours, or newer than this program; nothing of it is changed.
+    pub async fn open(url: &StoreUrl, mode: OpenMode) -> Result<Self, StoreError> {
+        Ok(Self { sqlite: SqliteStore::open(url.path(), mode).await? })
+    }
+
+    /// Ends all reads and writes and waits until the files are closed.
+    pub async fn close(self) {
+        self.sqlite.close().await;
+    }
+
+    /// The right to collect into this store, at once or not at all. `holder` is what another run is told of us.
+    pub fn try_lock(&self, holder: &str) -> Result<CollectLock, LockError> {
+        self.sqlite.try_lock(holder)
+    }
+
+    /// Reads every page of the store and checks that it fits together. Takes as long as reading the whole file.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        self.sqlite.check().await
+    }
+
+    /// Makes the tables and the view of a dataset, or adds what its definition has grown by.
+    ///
+    /// A new column is put at the end and is NULL in the rows that are there. Names, units and labels follow the
+    /// definition. Errors: a column or axis that is gone or has another type, and then nothing is changed.
+    pub async fn declare(&self, dataset: &Dataset, now: Timestamp) -> Result<Declared, StoreError> {
+        self.sqlite.declare(dataset, now).await
+    }
+
+    /// Puts `regions` in place of the regions that were there.
+    pub async fn declare_regions(&self, regions: &[RegionLine]) -> Result<(), StoreError> {
+        self.sqlite.declare_regions(regions).await
+    }
+
+    /// Begins a run. It must hold the lock until it ends: whatever job of an earlier run is still running is dead then.
+    pub async fn begin_run(
+        &self,
+        _lock: &CollectLock,
+        command: &str,
+        version: &str,
+        now: Timestamp,
+    ) -> Result<RunId, StoreError> {
+        self.sqlite.begin_run(command, version, now).await
+    }
+
+    pub async fn end_run(&self, run: RunId, exit_code: u8, now: Timestamp) -> Result<(), StoreError> {
+        self.sqlite.end_run(run, exit_code, now).await
+    }
+
+    /// Every partition of a dataset that was ever asked for, by key.
+    pub async fn states(&self, dataset: &Name) -> Result<Vec<PartitionState>, StoreError> {
+        self.sqlite.states(dataset).await
+    }
+
+    /// Starts a job. What a dead run left of the partition is ended as lost, and its rows go.
+    ///
+    /// Errors: a job of this very run that has not ended.
+    pub async fn start_job(
+        &self,
+        run: RunId,
+        declared: &Declared,
+        partition: &Partition,
+        now: Timestamp,
+    ) -> Result<Job, StoreError> {
+        self.sqlite.start_job(run, declared, partition, now).await
+    }
+
+    /// Drops what older reads of the job have stored.
+    pub async fn open_read(&self, job: &Job, read: ReadNumber) -> Result<(), StoreError> {
+        self.sqlite.open_read(job, read).await
+    }
+
+    /// Stores one page: its rows, its ledger line, its attempts and its body, all or nothing.
+    pub async fn commit_page(&self, page: StoredPage<'_>) -> Result<(), StoreError> {
+        self.commit_pages(&[page]).await
+    }
+
+    /// Stores several pages in one transaction, for one wait on the disk.
+    pub async fn commit_pages(&self, pages: &[StoredPage<'_>]) -> Result<(), StoreError> {
+        self.sqlite.commit_pages(pages).await
+    }
+
+    /// Stores the attempts of calls that brought no page.
+    pub async fn record_attempts(&self, attempts: &[Attempt]) -> Result<(), StoreError> {
+        self.sqlite.record_attempts(attempts).await
+    }
+
+    /// Ends a job and publishes its snapshot, if its verdict says so, in one transaction.
+    ///
+    /// Errors: rows that are counted as received and are not stored, and then nothing is published.
+    pub async fn end_job(&self, end: JobEnd<'_>) -> Result<Settled, StoreError> {
+        self.sqlite.end_job(end).await
+    }
+
+    /// Hashes of the rows that are published of a partition, sorted, equal ones as often as there are rows.
+    pub async fn published_hashes(&self, declared: &Declared, partition: &Partition) -> Result<Vec<RowHash>, StoreError> {
+        self.sqlite.published_hashes(declared, partition).await
+    }
+
+    /// The body of a page that is still kept.
+    pub async fn body(&self, job: JobId, read: ReadNumber, page: PageNumber) -> Result<Option<KeptBody>, StoreError> {
+        self.sqlite.body(job, read, page).await
+    }
+
+    pub async fn api_state(&self, dataset: &Name, key_id: &str) -> Result<Option<ApiState>, StoreError> {
+        self.sqlite.api_state(dataset, key_id).await
+    }
+
+    pub async fn set_api_state(&self, state: &ApiState) -> Result<(), StoreError> {
+        self.sqlite.set_api_state(state).await
+    }
+
+    /// 32 random bytes of this store, to make key ids with.
+    pub async fn salt(&self) -> Result<[u8; 32], StoreError> {
+        self.sqlite.salt().await
+    }
+
+    /// The view `coverage`, of one dataset or of all, by dataset and partition.
+    pub async fn coverage(&self, dataset: Option<&Name>) -> Result<Vec<CoverageLine>, StoreError> {
+        self.sqlite.coverage(dataset).await
+    }
+
+    /// Runs one query that only reads and hands over its rows one by one; returns the names of its columns.
+    ///
+    /// All rows are of one moment: what is published meanwhile is not seen.
+    pub async fn select(&self, sql: &str, each: impl FnMut(&[Cell<'_>]) + Send) -> Result<Vec<String>, StoreError> {
+        self.sqlite.select(sql, each).await
+    }
+}

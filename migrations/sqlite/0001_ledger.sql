@@ -1,0 +1,170 @@
+-- The ledger and the promised views `coverage`, `columns` and `regions`.
+-- Row tables and their views are made per dataset when it is declared. Instants are RFC 3339 in UTC with milliseconds.
+
+-- "gapl": tells our files from those of other programs.
+pragma application_id = 1734439020;
+
+create table meta (
+    name  text primary key,
+    value blob not null
+) strict, without rowid;
+
+-- Key ids are digests with this salt, so that a store gives no way to test a guessed key against other stores.
+insert into meta (name, value) values ('salt', randomblob(32));
+
+create table dataset (
+    id          text primary key,
+    title       text not null,
+    -- Ids of the axes in order, joined by commas.
+    axes        text not null,
+    declared_at text not null
+) strict, without rowid;
+
+create table declared_column (
+    dataset  text not null references dataset (id),
+    -- From 1, in the order of declaration: a later column is at the end.
+    position integer not null,
+    id       text not null,
+    field    text not null,
+    type     text not null,
+    unit     text,
+    label    text,
+    label_ko text,
+    primary key (dataset, position),
+    unique (dataset, id)
+) strict, without rowid;
+
+create table region (
+    code       text primary key,
+    name       text not null,
+    name_ko    text,
+    valid_from text,
+    valid_to   text,
+    -- Codes joined by commas.
+    successors text
+) strict, without rowid;
+
+create table run (
+    id         integer primary key,
+    command    text not null,
+    started_at text not null,
+    ended_at   text,
+    exit_code  integer,
+    version    text not null
+) strict;
+
+create table partition (
+    id            integer primary key,
+    dataset       text not null references dataset (id),
+    -- `region=11110,month=2024-01`
+    key           text not null,
+    region        text,
+    month         text,
+    published_job integer references job (id),
+    published_at  text,
+    checked_at    text,
+    changed_at    text,
+    unique (dataset, key)
+) strict;
+
+create unique index partition_published on partition (published_job) where published_job is not null;
+
+create table job (
+    id              integer primary key,
+    run             integer not null references run (id),
+    partition       integer not null references partition (id),
+    state           text not null check (state in ('pending', 'running', 'ended')),
+    verdict         text,
+    why             text,
+    read            integer not null default 1,
+    claims          integer not null default 1,
+    token           text,
+    promised_first  integer,
+    promised_last   integer,
+    received        integer,
+    distinct_rows   integer,
+    definition_hash text not null,
+    started_at      text not null,
+    ended_at        text,
+    check ((state = 'ended') = (verdict is not null))
+) strict;
+
+create index job_partition on job (partition, state, id);
+create unique index job_live on job (partition) where state <> 'ended';
+
+create table page (
+    job       integer not null references job (id),
+    read      integer not null,
+    number    integer not null,
+    rows      integer not null,
+    total     integer,
+    rows_hash blob not null,
+    stored_at text not null,
+    primary key (job, read, number)
+) strict, without rowid;
+
+-- Bodies as received, without the key, compressed with zstd.
+create table body (
+    job       integer not null references job (id),
+    read      integer not null,
+    page      integer not null,
+    raw_bytes integer not null,
+    blake3    blob not null,
+    zstd      blob not null,
+    unique (job, read, page)
+) strict;
+
+create table attempt (
+    id          integer primary key,
+    job         integer not null references job (id),
+    read        integer not null,
+    page        integer not null,
+    try         integer not null,
+    sent        integer not null,
+    sent_at     text not null,
+    took_ms     integer not null,
+    waited_ms   integer not null,
+    outcome     text not null,
+    http_status integer,
+    code        text,
+    why         text,
+    body_bytes  integer not null
+) strict;
+
+create index attempt_job on attempt (job);
+
+create table api_state (
+    dataset       text not null,
+    key_id        text not null,
+    day           text not null,
+    calls         integer not null,
+    blocked_until text,
+    why           text,
+    primary key (dataset, key_id)
+) strict, without rowid;
+
+-- What is known of every partition: the verdict of its latest job beside the rows that are published.
+create view coverage as
+select p.dataset,
+       p.key as partition,
+       p.region,
+       p.month,
+       latest.verdict,
+       coalesce(published.received, 0) as rows,
+       latest.promised_last as promised,
+       latest.distinct_rows,
+       p.checked_at,
+       p.changed_at,
+       latest.why
+from partition p
+left join job published on published.id = p.published_job
+left join job latest on latest.id = (select max(j.id) from job j where j.partition = p.id and j.state = 'ended');
+
+create view columns as
+select dataset, id as "column", field as source_field, type, unit, label, label_ko
+from declared_column
+order by dataset, position;
+
+create view regions as
+select code, name, name_ko, valid_from, valid_to, successors
+from region;

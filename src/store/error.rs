@@ -1,0 +1,146 @@
+use std::io;
+use std::path::PathBuf;
+
+use crate::model::job::JobId;
+use crate::model::name::Name;
+
+/// Why the store could not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("there is no store at `{}`", path.display())]
+    Missing { path: PathBuf },
+    #[error("`{}` is empty: it has 0 bytes, a store never has", path.display())]
+    EmptyFile { path: PathBuf },
+    #[error("`{}` is not a database", path.display())]
+    NotADatabase { path: PathBuf },
+    #[error("`{}` is a database of another program", path.display())]
+    Foreign { path: PathBuf },
+    #[error("store `{}` is cut off: {found} bytes found, {expected} expected", path.display())]
+    CutOff { path: PathBuf, found: u64, expected: u64 },
+    #[error("store `{}` fails its own check: {finding}", path.display())]
+    Unsound { path: PathBuf, finding: String },
+    #[error("store `{}` was written by a newer program: its schema is {found}, this program knows {known}", path.display())]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    #[error("store `{}` has schema {found} and must be migrated to {known} before it is read", path.display())]
+    Older { path: PathBuf, found: i64, known: i64 },
+    #[error("step {step} of the schema of store `{}` is half done or was changed by hand", path.display())]
+    StrangeSchema { path: PathBuf, step: i64 },
+    #[error("this program is linked with SQLite {found}, which can lose committed writes; it needs {needed}")]
+    OldEngine { found: &'static str, needed: &'static str },
+    #[error("file `{}` can not be used", path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("store `{}`: {failure}", path.display())]
+    Database {
+        path: PathBuf,
+        failure: DatabaseFailure,
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    #[error("store `{}` was opened to be read only", path.display())]
+    OpenedReadOnly { path: PathBuf },
+    #[error("`{dataset}` can not be the name of a dataset: the store uses it")]
+    ReservedName { dataset: Name },
+    #[error("column `{column}` of `{dataset}` was {old} and is now {new}")]
+    DefinitionChanged { dataset: Name, column: String, old: String, new: String },
+    #[error("job {job} is still collecting partition `{partition}`")]
+    JobRunning { job: JobId, partition: String },
+    #[error("job {job} has ended already")]
+    JobOver { job: JobId },
+    #[error("job {job} received {received} rows, {stored} are stored")]
+    Miscounted { job: JobId, received: u64, stored: u64 },
+}
+
+/// What a statement failed of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DatabaseFailure {
+    #[error("another program holds it locked")]
+    Locked,
+    #[error("the disk is full")]
+    DiskFull,
+    #[error("it can not be opened or written: permissions, or too many open files")]
+    NotAllowed,
+    #[error("it is damaged")]
+    Damaged,
+    #[error("the disk failed; what was being written is not stored")]
+    DiskFailed,
+    #[error("a statement failed that never should")]
+    Unforeseen,
+}
+
+/// Which way out an error leaves: the command line turns it into an exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreErrorKind {
+    /// It can not be had now, or its disk can not be trusted.
+    Unreachable,
+    Damaged,
+    Newer,
+    /// Nothing is wrong, but a person must say how to go on.
+    NeedsDecision,
+    /// Disk space, descriptors, permissions.
+    LocalResource,
+    /// Our own fault.
+    Bug,
+}
+
+impl StoreError {
+    pub fn kind(&self) -> StoreErrorKind {
+        match self {
+            Self::EmptyFile { .. }
+            | Self::NotADatabase { .. }
+            | Self::CutOff { .. }
+            | Self::Unsound { .. }
+            | Self::StrangeSchema { .. } => StoreErrorKind::Damaged,
+            Self::Newer { .. } => StoreErrorKind::Newer,
+            Self::Missing { .. }
+            | Self::Foreign { .. }
+            | Self::Older { .. }
+            | Self::DefinitionChanged { .. }
+            | Self::ReservedName { .. } => StoreErrorKind::NeedsDecision,
+            Self::File { .. } | Self::OldEngine { .. } => StoreErrorKind::LocalResource,
+            Self::Database { failure, .. } => match failure {
+                DatabaseFailure::Locked | DatabaseFailure::DiskFailed => StoreErrorKind::Unreachable,
+                DatabaseFailure::DiskFull | DatabaseFailure::NotAllowed => StoreErrorKind::LocalResource,
+                DatabaseFailure::Damaged => StoreErrorKind::Damaged,
+                DatabaseFailure::Unforeseen => StoreErrorKind::Bug,
+            },
+            Self::OpenedReadOnly { .. } | Self::JobRunning { .. } | Self::JobOver { .. } | Self::Miscounted { .. } => {
+                StoreErrorKind::Bug
+            }
+        }
+    }
+
+    /// What to do next, where there is something to do.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Missing { .. } => Some("check the path, or create the store with `gapless init`"),
+            Self::EmptyFile { .. } => {
+                Some("check the disk and restore a copy; if nothing was ever in it, remove the file and run `gapless init`")
+            }
+            Self::NotADatabase { .. } | Self::Foreign { .. } => Some("name another file with `--store sqlite://PATH`"),
+            Self::CutOff { .. } | Self::Unsound { .. } | Self::StrangeSchema { .. } => {
+                Some("move the file away and restore a copy; nothing was changed")
+            }
+            Self::Newer { .. } => Some("use the newer program; nothing was changed"),
+            Self::Older { .. } => Some("run `gapless store migrate`"),
+            Self::OldEngine { .. } => Some("build with the bundled SQLite"),
+            Self::File { .. } => Some("check that the folder exists and that you may write in it"),
+            Self::Database { failure, .. } => match failure {
+                DatabaseFailure::Locked => Some("end the program that holds the file, or run again later"),
+                DatabaseFailure::DiskFull => Some("free some space and run again; what was stored is safe"),
+                DatabaseFailure::NotAllowed => Some("check owner and mode of the file and its folder, and `ulimit -n`"),
+                DatabaseFailure::Damaged => Some("move the file away and restore a copy"),
+                DatabaseFailure::DiskFailed => Some("check the disk, then the store with `gapless doctor`"),
+                DatabaseFailure::Unforeseen => None,
+            },
+            Self::DefinitionChanged { .. } => {
+                Some("give the column a new name, or begin a new store with `--store sqlite://PATH`; nothing was changed")
+            }
+            Self::ReservedName { .. } => Some("give the dataset another `id`"),
+            Self::OpenedReadOnly { .. } | Self::JobRunning { .. } | Self::JobOver { .. } | Self::Miscounted { .. } => None,
+        }
+    }
+}

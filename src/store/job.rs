@@ -1,0 +1,94 @@
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::body::KeptBody;
+use super::dataset::Declared;
+use crate::model::attempt::Attempt;
+use crate::model::job::{JobId, PageNumber, PartitionId, ReadNumber};
+use crate::model::page::Page;
+use crate::model::partition::Partition;
+use crate::model::verdict::Verdict;
+
+/// A job that was started: what its pages and its end are stored under. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Job(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    id: JobId,
+    partition_id: PartitionId,
+    partition: Partition,
+    declared: Declared,
+}
+
+/// A page to store, with what its call left behind.
+#[derive(Clone, Debug)]
+pub struct StoredPage<'a> {
+    pub job: &'a Job,
+    pub read: ReadNumber,
+    pub number: PageNumber,
+    pub page: &'a Page,
+    /// The body it was read from, unless bodies are not kept.
+    pub body: Option<&'a KeptBody>,
+    /// Every request of the call, the one that brought the page among them.
+    pub attempts: &'a [Attempt],
+    pub now: Timestamp,
+}
+
+/// The end of a job.
+#[derive(Clone, Debug)]
+pub struct JobEnd<'a> {
+    pub job: &'a Job,
+    pub verdict: Verdict,
+    pub why: Option<&'a str>,
+    /// Total of the first and of the last page, where the source told one.
+    pub promised_first: Option<u64>,
+    pub promised_last: Option<u64>,
+    pub received: u64,
+    pub distinct: u64,
+    /// The read that counts; what other reads left is dropped.
+    pub read: ReadNumber,
+    pub superseded: Superseded,
+    pub now: Timestamp,
+}
+
+/// What becomes of the rows and bodies of a snapshot when another takes its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Superseded {
+    Removed,
+    Kept,
+}
+
+/// What the end of a job did to the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// Its snapshot is the visible one now.
+    Published { superseded_rows: u64 },
+    /// It brought what is published already: only the time of the check moved, and its own rows are gone.
+    Unchanged,
+    /// Nothing visible changed. Its rows stay until they are decided on, or until the next job of the partition ends.
+    Kept,
+}
+
+impl Job {
+    pub(super) fn new(id: JobId, partition_id: PartitionId, partition: Partition, declared: Declared) -> Self {
+        Self(Arc::new(Inner { id, partition_id, partition, declared }))
+    }
+
+    pub fn id(&self) -> JobId {
+        self.0.id
+    }
+
+    pub fn partition(&self) -> &Partition {
+        &self.0.partition
+    }
+
+    pub fn declared(&self) -> &Declared {
+        &self.0.declared
+    }
+
+    pub(super) fn partition_id(&self) -> PartitionId {
+        self.0.partition_id
+    }
+}

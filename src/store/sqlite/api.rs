@@ -1,0 +1,85 @@
+//! What is remembered besides partitions: APIs, regions, the salt.
+
+use rusqlite::params;
+use sqlx::Row;
+
+use super::SqliteStore;
+use super::ledger::{count, instant, spelled};
+use super::pages::number;
+use crate::model::month::Month;
+use crate::model::name::Name;
+use crate::store::error::StoreError;
+use crate::store::state::{ApiState, RegionLine};
+
+const API_STATE: &str = "select day, calls, blocked_until, why from api_state where dataset = ?1 and key_id = ?2";
+const SET_API_STATE: &str =
+    "insert into api_state (dataset, key_id, day, calls, blocked_until, why) values (?1, ?2, ?3, ?4, ?5, ?6)
+    on conflict (dataset, key_id) do update
+    set day = excluded.day, calls = excluded.calls, blocked_until = excluded.blocked_until, why = excluded.why";
+const SALT: &str = "select value from meta where name = 'salt'";
+const DROP_REGIONS: &str = "delete from region";
+const NEW_REGION: &str =
+    "insert into region (code, name, name_ko, valid_from, valid_to, successors) values (?1, ?2, ?3, ?4, ?5, ?6)";
+
+impl SqliteStore {
+    pub async fn api_state(&self, dataset: &Name, key_id: &str) -> Result<Option<ApiState>, StoreError> {
+        let row = sqlx::query(API_STATE).bind(dataset.as_str()).bind(key_id).fetch_optional(&self.readers).await;
+        let missing = || sqlx::Error::Decode("an API has no day or no calls".into());
+        let state = row.and_then(|row| {
+            let read = |row: &_| -> Result<ApiState, sqlx::Error> {
+                Ok(ApiState {
+                    dataset: dataset.clone(),
+                    key_id: key_id.to_owned(),
+                    day: spelled(row, "day")?.ok_or_else(missing)?,
+                    calls: count(row, "calls")?.ok_or_else(missing)?,
+                    blocked_until: spelled(row, "blocked_until")?,
+                    why: row.try_get("why")?,
+                })
+            };
+            row.as_ref().map(read).transpose()
+        });
+        state.map_err(|source| self.failed(source))
+    }
+
+    pub async fn set_api_state(&self, state: &ApiState) -> Result<(), StoreError> {
+        self.write(|tx| {
+            let line = params![
+                state.dataset.as_str(),
+                state.key_id,
+                state.day.to_string(),
+                number(state.calls),
+                state.blocked_until.map(instant),
+                state.why,
+            ];
+            tx.execute(SET_API_STATE, line).map(drop)
+        })
+        .await
+    }
+
+    pub async fn salt(&self) -> Result<[u8; 32], StoreError> {
+        let salt: Result<Vec<u8>, _> = sqlx::query_scalar(SALT).fetch_one(&self.readers).await;
+        salt.and_then(|salt| salt.try_into().map_err(|_| sqlx::Error::Decode("a salt of another length".into())))
+            .map_err(|source| self.failed(source))
+    }
+
+    pub async fn declare_regions(&self, regions: &[RegionLine]) -> Result<(), StoreError> {
+        self.write(|tx| {
+            tx.execute(DROP_REGIONS, [])?;
+            for region in regions {
+                let month = |month: Option<Month>| month.map(|month| month.to_string());
+                let successors = (!region.successors.is_empty()).then(|| region.successors.join(","));
+                let line = params![
+                    region.code,
+                    region.name,
+                    region.name_ko,
+                    month(region.valid_from),
+                    month(region.valid_to),
+                    successors
+                ];
+                tx.execute(NEW_REGION, line)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+}

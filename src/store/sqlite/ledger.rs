@@ -1,0 +1,46 @@
+//! How the ledger spells values.
+
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use crate::model::verdict::Verdict;
+
+/// RFC 3339 in UTC with milliseconds: sorts as text.
+pub fn instant(timestamp: Timestamp) -> String {
+    format!("{timestamp:.3}")
+}
+
+/// A value that has a spelling, read back; `None` for NULL. One that is spelled wrong is an error of decoding.
+pub fn spelled<T>(row: &SqliteRow, column: &str) -> Result<Option<T>, sqlx::Error>
+where
+    T: FromStr,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    let text: Option<&str> = row.try_get(column)?;
+    text.map(str::parse)
+        .transpose()
+        .map_err(|source| sqlx::Error::ColumnDecode { index: column.to_owned(), source: Box::new(source) })
+}
+
+pub fn verdict(row: &SqliteRow, column: &str) -> Result<Option<Verdict>, sqlx::Error> {
+    let text: Option<&str> = row.try_get(column)?;
+    let read = |text: &str| {
+        Verdict::from_spelling(text).ok_or_else(|| sqlx::Error::ColumnDecode {
+            index: column.to_owned(),
+            source: format!("no verdict is spelled `{text}`").into(),
+        })
+    };
+    text.map(read).transpose()
+}
+
+/// A count; negative ones, which only a hand can have written, are an error of decoding.
+pub fn count(row: &SqliteRow, column: &str) -> Result<Option<u64>, sqlx::Error> {
+    let number: Option<i64> = row.try_get(column)?;
+    number
+        .map(u64::try_from)
+        .transpose()
+        .map_err(|source| sqlx::Error::ColumnDecode { index: column.to_owned(), source: source.into() })
+}

@@ -1,0 +1,182 @@
+//! From a path to a store that can be trusted, or the reason why not.
+
+use std::borrow::Cow;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection, SqlSafeStr, SqliteConnection};
+
+use super::write::Writer;
+use super::{SqliteStore, beside, failure, private};
+use crate::store::OpenMode;
+use crate::store::error::{DatabaseFailure, StoreError};
+use crate::store::lock::{CollectLock, LockError};
+
+/// Older ones can lose committed writes in WAL mode: <https://www.sqlite.org/wal.html#walresetbug>.
+const OLDEST_ENGINE: (i32, &str) = (3_051_003, "3.51.3");
+/// `application_id` of our files, set by the first step of the schema.
+const APPLICATION_ID: u32 = u32::from_be_bytes(*b"gapl");
+/// Connections that read at once; each is a thread.
+const READERS: u32 = 4;
+
+/// Steps of the schema. One that has landed is never edited.
+const STEPS: [(i64, &str, &str); 1] = [(1, "ledger", include_str!("../../../migrations/sqlite/0001_ledger.sql"))];
+
+pub async fn open(path: &Path, mode: OpenMode, busy_timeout: Duration) -> Result<SqliteStore, StoreError> {
+    if rusqlite::version_number() < OLDEST_ENGINE.0 {
+        return Err(StoreError::OldEngine { found: rusqlite::version(), needed: OLDEST_ENGINE.1 });
+    }
+    let unusable = |source| StoreError::File { path: path.to_owned(), source };
+    if !path.try_exists().map_err(unusable)? {
+        match mode {
+            OpenMode::Create => create(path).await?,
+            OpenMode::OpenExisting | OpenMode::ReadOnly => return Err(StoreError::Missing { path: path.to_owned() }),
+        }
+    }
+    // One name for one file: the lock and SQLite's own files stand beside what a link points to.
+    let path = fs::canonicalize(path).map_err(unusable)?;
+    inspect(&path)?;
+    let options = options(&path, busy_timeout);
+    let reading = options.clone().read_only(true);
+    let readers = SqlitePoolOptions::new().max_connections(READERS).test_before_acquire(false).connect_lazy_with(reading.clone());
+    if mode == OpenMode::ReadOnly {
+        let mut connection = reading.connect().await.map_err(|source| failure::of_sqlx(&path, source))?;
+        let found = schema_of(&mut connection, &path).await?;
+        connection.close().await.ok();
+        return if found < newest_step() {
+            Err(StoreError::Older { path, found, known: newest_step() })
+        } else {
+            Ok(SqliteStore { path, writer: None, readers })
+        };
+    }
+    let mut connection = writing(options).connect().await.map_err(|source| failure::of_sqlx(&path, source))?;
+    schema_of(&mut connection, &path).await?;
+    migrate(&mut connection, &path).await?;
+    let store = SqliteStore { writer: Some(Writer::new(connection)), path, readers };
+    // Now, before anything was asked of a provider, is the time to learn that we may not write.
+    store.write(|_| Ok(())).await?;
+    Ok(store)
+}
+
+/// Makes the store under another name first, so that a kill leaves all of it or nothing at its place.
+async fn create(path: &Path) -> Result<(), StoreError> {
+    let unusable = |source| StoreError::File { path: path.to_owned(), source };
+    let _lock = CollectLock::try_take(&beside(path, ".lock"), "making the store").map_err(|error| match error {
+        LockError::Held { .. } => {
+            StoreError::Database { path: path.to_owned(), failure: DatabaseFailure::Locked, source: error.into() }
+        }
+        LockError::File { path, source } => StoreError::File { path, source },
+    })?;
+    // Another may have made it between the look and the lock.
+    if path.try_exists().map_err(unusable)? {
+        return Ok(());
+    }
+    let unfinished = beside(path, ".new");
+    for ending in ["", "-wal", "-shm"] {
+        match fs::remove_file(beside(&unfinished, ending)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unusable(error)),
+            Ok(()) | Err(_) => (),
+        }
+    }
+    // SQLite gives its other files the mode of this one.
+    private(OpenOptions::new().write(true).create_new(true)).open(&unfinished).map_err(unusable)?;
+    let failed = |source| failure::of_sqlx(path, source);
+    let mut connection = writing(options(&unfinished, super::BUSY_TIMEOUT)).connect().await.map_err(failed)?;
+    migrate(&mut connection, path).await?;
+    connection.close().await.map_err(failed)?;
+    fs::rename(&unfinished, path).and_then(|()| sync_folder(path)).map_err(unusable)
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+fn options(path: &Path, busy_timeout: Duration) -> SqliteConnectOptions {
+    SqliteConnectOptions::new().filename(path).busy_timeout(busy_timeout).foreign_keys(true).disable_statement_logging()
+}
+
+fn writing(options: SqliteConnectOptions) -> SqliteConnectOptions {
+    options.journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full)
+}
+
+/// Looks at the head of the file before SQLite does, which would make files beside it and take an empty one for new.
+///
+/// Source: <https://www.sqlite.org/fileformat2.html#the_database_header>.
+fn inspect(path: &Path) -> Result<(), StoreError> {
+    let unusable = |source| StoreError::File { path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(unusable)?;
+    let mut head = Vec::with_capacity(100);
+    file.by_ref().take(100).read_to_end(&mut head).map_err(unusable)?;
+    if head.is_empty() {
+        return Err(StoreError::EmptyFile { path: path.to_owned() });
+    }
+    if head.len() < 100 || !head.starts_with(b"SQLite format 3\0") {
+        return Err(StoreError::NotADatabase { path: path.to_owned() });
+    }
+    let number = |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    if number(68) != APPLICATION_ID {
+        return Err(StoreError::Foreign { path: path.to_owned() });
+    }
+    let page_size = match u16::from_be_bytes([head[16], head[17]]) {
+        1 => 65_536,
+        size => u64::from(size),
+    };
+    let is_size_known = number(24) == number(92);
+    let expected = u64::from(number(28)) * page_size;
+    let found = file.metadata().map_err(unusable)?.len();
+    // With a log beside it the file may be behind; SQLite completes it.
+    let has_log = fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    if is_size_known && found < expected && !has_log {
+        return Err(StoreError::CutOff { path: path.to_owned(), found, expected });
+    }
+    Ok(())
+}
+
+fn newest_step() -> i64 {
+    STEPS[STEPS.len() - 1].0
+}
+
+/// The newest step that was done on this store. Reads only.
+async fn schema_of(connection: &mut SqliteConnection, path: &Path) -> Result<i64, StoreError> {
+    const STEPS_DONE: &str = "select version, success from _sqlx_migrations order by version";
+    let done: Result<Vec<(i64, bool)>, _> = sqlx::query_as(STEPS_DONE).fetch_all(connection).await;
+    let done = done.map_err(|source| match failure::of_sqlx(path, source) {
+        // The file is ours by its mark, but the table is not there.
+        StoreError::Database { failure: DatabaseFailure::Unforeseen, .. } => {
+            StoreError::StrangeSchema { path: path.to_owned(), step: 0 }
+        }
+        other => other,
+    })?;
+    if let Some((step, _)) = done.iter().find(|(_, is_whole)| !is_whole) {
+        return Err(StoreError::StrangeSchema { path: path.to_owned(), step: *step });
+    }
+    let found = done.last().map_or(0, |(step, _)| *step);
+    if found > newest_step() {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known: newest_step() });
+    }
+    Ok(found)
+}
+
+async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+    let step = |(version, name, sql): (i64, &'static str, &'static str)| {
+        Migration::new(version, Cow::Borrowed(name), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    let migrator = Migrator::with_migrations(STEPS.into_iter().map(step).collect());
+    migrator.run(connection).await.map_err(|error| strange(path.to_owned(), error))
+}
+
+fn strange(path: PathBuf, error: MigrateError) -> StoreError {
+    match error {
+        MigrateError::VersionMissing(found) if found > newest_step() => StoreError::Newer { path, found, known: newest_step() },
+        MigrateError::VersionMissing(step) | MigrateError::VersionMismatch(step) | MigrateError::Dirty(step) => {
+            StoreError::StrangeSchema { path, step }
+        }
+        MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => failure::of_sqlx(&path, source),
+        other => StoreError::Database { path, failure: DatabaseFailure::Unforeseen, source: other.into() },
+    }
+}

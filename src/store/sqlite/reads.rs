@@ -1,0 +1,123 @@
+//! What is read beside the writer.
+
+use rusqlite::types::ValueRef;
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::ledger::{count, spelled, verdict};
+use super::{SqliteStore, failure, rows};
+use crate::model::job::{JobId, PartitionId};
+use crate::model::name::Name;
+use crate::store::cell::Cell;
+use crate::store::error::StoreError;
+use crate::store::state::{CoverageLine, LastJob, PartitionState, Snapshot};
+
+const STATES: &str = "select p.id, p.key, p.published_at, p.checked_at, p.changed_at,
+    published.id as published_job, published.verdict as published_verdict, published.received as published_rows,
+    published.definition_hash as published_hash,
+    (select count(*) from page where page.job = published.id and page.read = published.read) as published_pages,
+    latest.id as last_job, latest.verdict as last_verdict, latest.why as last_why, latest.ended_at as last_ended_at
+    from partition p
+    left join job published on published.id = p.published_job
+    left join job latest on latest.id = (select max(j.id) from job j where j.partition = p.id and j.state = 'ended')
+    where p.dataset = ?1
+    order by p.key";
+const COVERAGE: &str =
+    "select dataset, partition, region, month, verdict, rows, promised, distinct_rows, checked_at, changed_at, why
+    from coverage
+    where ?1 is null or dataset = ?1
+    order by dataset, partition";
+const CHECK: &str = "pragma quick_check(1)";
+
+impl SqliteStore {
+    pub async fn states(&self, dataset: &Name) -> Result<Vec<PartitionState>, StoreError> {
+        let rows = sqlx::query(STATES).bind(dataset.as_str()).fetch_all(&self.readers).await;
+        rows.and_then(|rows| rows.iter().map(state).collect()).map_err(|source| self.failed(source))
+    }
+
+    pub async fn coverage(&self, dataset: Option<&Name>) -> Result<Vec<CoverageLine>, StoreError> {
+        let rows = sqlx::query(COVERAGE).bind(dataset.map(Name::as_str)).fetch_all(&self.readers).await;
+        rows.and_then(|rows| rows.iter().map(coverage_line).collect()).map_err(|source| self.failed(source))
+    }
+
+    pub async fn select(&self, sql: &str, mut each: impl FnMut(&[Cell<'_>]) + Send) -> Result<Vec<String>, StoreError> {
+        let mut connection = self.readers.acquire().await.map_err(|source| self.failed(source))?;
+        let names = rows::on_handle(&mut connection, |db| -> rusqlite::Result<Vec<String>> {
+            let mut statement = db.prepare(sql)?;
+            let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let cells = (0..names.len()).map(|column| cell(row.get_ref(column)?)).collect::<rusqlite::Result<Vec<_>>>()?;
+                each(&cells);
+            }
+            Ok(names)
+        });
+        names.await.map_err(|source| self.failed(source))?.map_err(|source| failure::of_rusqlite(&self.path, source))
+    }
+
+    pub async fn check(&self) -> Result<(), StoreError> {
+        let finding: String = sqlx::query_scalar(CHECK).fetch_one(&self.readers).await.map_err(|source| self.failed(source))?;
+        if finding == "ok" { Ok(()) } else { Err(StoreError::Unsound { path: self.path.clone(), finding }) }
+    }
+}
+
+fn cell(value: ValueRef<'_>) -> rusqlite::Result<Cell<'_>> {
+    Ok(match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(value) => Cell::Integer(value),
+        ValueRef::Real(value) => Cell::Real(value),
+        ValueRef::Text(_) => Cell::Text(value.as_str()?),
+        ValueRef::Blob(bytes) => Cell::Blob(bytes),
+    })
+}
+
+fn state(row: &SqliteRow) -> Result<PartitionState, sqlx::Error> {
+    let published = match row.try_get::<Option<i64>, _>("published_job")? {
+        None => None,
+        Some(job) => Some(Snapshot {
+            job: JobId(job),
+            verdict: required(verdict(row, "published_verdict")?)?,
+            published_at: required(spelled(row, "published_at")?)?,
+            rows: required(count(row, "published_rows")?)?,
+            pages: required(count(row, "published_pages")?)?,
+            definition_hash: row.try_get("published_hash")?,
+        }),
+    };
+    let last = match row.try_get::<Option<i64>, _>("last_job")? {
+        None => None,
+        Some(job) => Some(LastJob {
+            job: JobId(job),
+            verdict: required(verdict(row, "last_verdict")?)?,
+            why: row.try_get("last_why")?,
+            ended_at: required(spelled(row, "last_ended_at")?)?,
+        }),
+    };
+    Ok(PartitionState {
+        id: PartitionId(row.try_get("id")?),
+        key: row.try_get("key")?,
+        published,
+        last,
+        checked_at: spelled(row, "checked_at")?,
+        changed_at: spelled(row, "changed_at")?,
+    })
+}
+
+fn coverage_line(row: &SqliteRow) -> Result<CoverageLine, sqlx::Error> {
+    Ok(CoverageLine {
+        dataset: row.try_get("dataset")?,
+        partition: row.try_get("partition")?,
+        region: row.try_get("region")?,
+        month: row.try_get("month")?,
+        verdict: verdict(row, "verdict")?,
+        rows: required(count(row, "rows")?)?,
+        promised: count(row, "promised")?,
+        distinct_rows: count(row, "distinct_rows")?,
+        checked_at: spelled(row, "checked_at")?,
+        changed_at: spelled(row, "changed_at")?,
+        why: row.try_get("why")?,
+    })
+}
+
+fn required<T>(value: Option<T>) -> Result<T, sqlx::Error> {
+    value.ok_or_else(|| sqlx::Error::Decode("a value is missing that the ledger always has".into()))
+}

@@ -1,0 +1,119 @@
+//! Tables and views of datasets.
+
+use jiff::Timestamp;
+use rusqlite::params;
+
+use super::SqliteStore;
+use super::ledger::instant;
+use super::write::Tx;
+use crate::definition::column::{Column, ColumnType};
+use crate::definition::dataset::Dataset;
+use crate::store::dataset::{Declared, is_reserved};
+use crate::store::error::StoreError;
+
+const DATASET: &str = "select axes from dataset where id = ?1";
+const COLUMNS: &str = "select id, type from declared_column where dataset = ?1 order by position";
+const DECLARE_DATASET: &str = "insert into dataset (id, title, axes, declared_at) values (?1, ?2, ?3, ?4)
+    on conflict (id) do update set title = excluded.title";
+const DECLARE_COLUMN: &str = "insert into declared_column (dataset, position, id, field, type, unit, label, label_ko)
+    values (?1, (select coalesce(max(position), 0) + 1 from declared_column where dataset = ?1), ?2, ?3, ?4, ?5, ?6, ?7)
+    on conflict (dataset, id) do update
+    set field = excluded.field, unit = excluded.unit, label = excluded.label, label_ko = excluded.label_ko";
+
+impl SqliteStore {
+    pub async fn declare(&self, dataset: &Dataset, now: Timestamp) -> Result<Declared, StoreError> {
+        if is_reserved(dataset.id.as_str()) {
+            return Err(StoreError::ReservedName { dataset: dataset.id.clone() });
+        }
+        self.write(|tx| declare(tx, dataset, now)).await?;
+        Ok(Declared::new(dataset))
+    }
+}
+
+fn declare(tx: &Tx<'_>, dataset: &Dataset, now: Timestamp) -> Result<(), StoreError> {
+    let id = dataset.id.as_str();
+    let axes = dataset.axis_names().iter().map(|axis| axis.as_str().to_owned()).collect::<Vec<_>>().join(",");
+    let known_axes: Option<String> = tx.first(DATASET, [id], |row| row.get(0))?;
+    let known: Vec<(String, String)> = tx.all(COLUMNS, [id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if let Some(known_axes) = &known_axes {
+        refuse_change(dataset, known_axes, &axes, &known)?;
+    }
+    tx.execute(DECLARE_DATASET, params![id, dataset.title, axes, instant(now)])?;
+    for column in &dataset.columns {
+        let values =
+            params![id, column.id.as_str(), column.field, column.kind.as_str(), column.unit, column.label, column.label_ko];
+        tx.execute(DECLARE_COLUMN, values)?;
+    }
+    let added: Vec<&Column> =
+        dataset.columns.iter().filter(|column| known.iter().all(|(id, _)| id != column.id.as_str())).collect();
+    if known_axes.is_none() {
+        tx.execute(&table_sql(dataset), [])?;
+        tx.execute(&index_sql(dataset), [])?;
+    } else {
+        for column in &added {
+            let (name, kind) = (&column.id, storage(column.kind));
+            tx.execute(&format!("alter table \"{id}_rows\" add column \"{name}\" {kind}"), [])?;
+        }
+    }
+    if known_axes.is_none() || !added.is_empty() {
+        let columns: Vec<String> = tx.all(COLUMNS, [id], |row| row.get(0))?;
+        tx.execute(&format!("drop view if exists \"{id}\""), [])?;
+        tx.execute(&view_sql(dataset, &columns), [])?;
+    }
+    Ok(())
+}
+
+fn refuse_change(dataset: &Dataset, known_axes: &str, axes: &str, known: &[(String, String)]) -> Result<(), StoreError> {
+    let changed = |column: &str, old: String, new: String| {
+        Err(StoreError::DefinitionChanged { dataset: dataset.id.clone(), column: column.to_owned(), old, new })
+    };
+    if known_axes != axes {
+        return changed("axes", format!("`{known_axes}`"), format!("`{axes}`"));
+    }
+    for (id, old) in known {
+        match dataset.columns.iter().find(|column| column.id.as_str() == id) {
+            None => return changed(id, old.clone(), "gone".to_owned()),
+            Some(column) if column.kind.as_str() != old => return changed(id, old.clone(), column.kind.to_string()),
+            Some(_) => (),
+        }
+    }
+    Ok(())
+}
+
+/// How SQLite stores a type.
+fn storage(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Text | ColumnType::Code | ColumnType::Date | ColumnType::Month | ColumnType::Time | ColumnType::Json => {
+            "text"
+        }
+        ColumnType::Integer | ColumnType::Boolean => "integer",
+        ColumnType::Decimal => "real",
+    }
+}
+
+fn table_sql(dataset: &Dataset) -> String {
+    let axes: String = dataset.axes.iter().map(|axis| format!("\"{}\" text not null, ", axis.id)).collect();
+    let columns: String = dataset.columns.iter().map(|column| format!("\"{}\" {}, ", column.id, storage(column.kind))).collect();
+    format!(
+        "create table \"{id}_rows\" ({axes}{columns}_unparsed text, _extra text, _row_hash blob not null, \
+         _job integer not null, _read integer not null, _page integer not null, _ordinal integer not null, \
+         primary key (_job, _read, _page, _ordinal)) strict, without rowid",
+        id = dataset.id
+    )
+}
+
+/// Its name begins with a line, as no dataset's does: tables and indexes share their names.
+fn index_sql(dataset: &Dataset) -> String {
+    let axes: Vec<String> = dataset.axes.iter().map(|axis| format!("\"{}\"", axis.id)).collect();
+    format!("create index \"_{id}_axes\" on \"{id}_rows\" ({axes})", id = dataset.id, axes = axes.join(", "))
+}
+
+fn view_sql(dataset: &Dataset, columns: &[String]) -> String {
+    let axes = dataset.axes.iter().map(|axis| axis.id.as_str());
+    let columns: String = axes.chain(columns.iter().map(String::as_str)).map(|id| format!("r.\"{id}\", ")).collect();
+    format!(
+        "create view \"{id}\" as select {columns}lower(hex(r._row_hash)) as _row_hash, p.published_at as _published_at \
+         from \"{id}_rows\" r join partition p on p.published_job = r._job",
+        id = dataset.id
+    )
+}

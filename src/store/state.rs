@@ -1,0 +1,86 @@
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use crate::model::job::{JobId, PartitionId};
+use crate::model::month::Month;
+use crate::model::name::Name;
+use crate::model::verdict::Verdict;
+
+/// What the ledger knows of one partition: what the plan is made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionState {
+    pub id: PartitionId,
+    /// `region=11110,month=2024-01`
+    pub key: String,
+    pub published: Option<Snapshot>,
+    /// The last job that ended, whatever it came to.
+    pub last: Option<LastJob>,
+    /// When it was last read as a whole.
+    pub checked_at: Option<Timestamp>,
+    /// When its content last changed.
+    pub changed_at: Option<Timestamp>,
+}
+
+/// The snapshot that is visible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    pub job: JobId,
+    pub verdict: Verdict,
+    pub published_at: Timestamp,
+    pub rows: u64,
+    pub pages: u64,
+    pub definition_hash: String,
+}
+
+/// How the last job of a partition ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastJob {
+    pub job: JobId,
+    pub verdict: Verdict,
+    pub why: Option<String>,
+    pub ended_at: Timestamp,
+}
+
+/// A line of the view `coverage`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoverageLine {
+    pub dataset: String,
+    pub partition: String,
+    pub region: Option<String>,
+    pub month: Option<String>,
+    /// Of the latest job; `None` while its first job is running.
+    pub verdict: Option<Verdict>,
+    /// Rows that are published.
+    pub rows: u64,
+    pub promised: Option<u64>,
+    pub distinct_rows: Option<u64>,
+    pub checked_at: Option<Timestamp>,
+    pub changed_at: Option<Timestamp>,
+    pub why: Option<String>,
+}
+
+/// What is remembered of one dataset asked with one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiState {
+    pub dataset: Name,
+    /// A salted digest, never the key.
+    pub key_id: String,
+    /// The provider's day that `calls` counts.
+    pub day: Date,
+    pub calls: u64,
+    pub blocked_until: Option<Timestamp>,
+    pub why: Option<String>,
+}
+
+/// A line of the view `regions`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionLine {
+    pub code: String,
+    pub name: String,
+    pub name_ko: Option<String>,
+    pub valid_from: Option<Month>,
+    /// The last month it was valid in.
+    pub valid_to: Option<Month>,
+    /// Codes that took its place.
+    pub successors: Vec<String>,
+}

@@ -1,0 +1,173 @@
+use jiff::Timestamp;
+
+use super::stories;
+use super::world::{World, apartments_page, attempt};
+use crate::model::job::{PageNumber, ReadNumber};
+use crate::model::month::Month;
+use crate::model::name::Name;
+use crate::model::outcome::Outcome;
+use crate::model::verdict::Verdict;
+use crate::store::body::KeptBody;
+use crate::store::job::StoredPage;
+use crate::store::state::{ApiState, RegionLine};
+
+const SEOUL: &str = "11110,2024-01";
+
+stories![
+    every_request_has_its_line,
+    several_pages_are_one_transaction,
+    a_run_and_its_jobs_can_be_told_afterwards,
+    states_and_coverage_name_every_partition_that_was_asked_for,
+    a_kept_body_comes_back_as_it_was,
+    what_is_remembered_of_an_api_is_one_line_a_key,
+    the_salt_belongs_to_the_store,
+    regions_follow_their_list,
+];
+
+async fn every_request_has_its_line(mut world: World) {
+    let job = world.start(SEOUL).await;
+    let mut first = attempt(&job, 1, 1, 1, Outcome::Retry);
+    first.sent = false;
+    first.http_status = None;
+    first.code = None;
+    first.why = Some("connect: refused".to_owned());
+    world.store.record_attempts(&[first, attempt(&job, 1, 1, 2, Outcome::SlowDown)]).await.unwrap();
+    world.page(&job, 1, 1, &apartments_page(&["a"])).await;
+    world
+        .assert_select(
+            "select job, read, page, try, sent, sent_at, took_ms, waited_ms, outcome, http_status, code, why, body_bytes \
+             from attempt order by id",
+            &[
+                "1|1|1|1|0|2026-11-29T18:00:00.500Z|112|25|retry|NULL|NULL|connect: refused|2048",
+                "1|1|1|2|1|2026-11-29T18:00:00.500Z|112|25|slow_down|200|000|NULL|2048",
+                "1|1|1|1|1|2026-11-29T18:00:00.500Z|112|25|page|200|000|NULL|2048",
+            ],
+        )
+        .await;
+}
+
+async fn several_pages_are_one_transaction(mut world: World) {
+    let job = world.start(SEOUL).await;
+    let (page, now) = (apartments_page(&["a", "b"]), world.now());
+    let stored = |number| StoredPage {
+        job: &job,
+        read: ReadNumber::FIRST,
+        number: PageNumber(number),
+        page: &page,
+        body: None,
+        attempts: &[],
+        now,
+    };
+    world.store.commit_pages(&[stored(1), stored(2)]).await.unwrap();
+    world.store.commit_pages(&[stored(3), stored(2)]).await.unwrap_err();
+    world.assert_select("select number, rows, total from page", &["1|2|2", "2|2|2"]).await;
+    world.assert_select("select _page, _ordinal from apt_trade_rows", &["1|1", "1|2", "2|1", "2|2"]).await;
+    world.assert_select("select count(*) from body", &["0"]).await;
+}
+
+async fn a_run_and_its_jobs_can_be_told_afterwards(mut world: World) {
+    world.collected(SEOUL, &["a"], Verdict::Complete).await;
+    let now = world.now();
+    world.store.end_run(world.run, 3, now).await.unwrap();
+    world
+        .assert_select(
+            "select command, started_at, ended_at, exit_code, version from run",
+            &["collect apt_trade|2026-11-29T18:00:00.000Z|2026-11-29T18:00:04.000Z|3|0.1.0"],
+        )
+        .await;
+    let hash = world.declared.definition_hash();
+    world
+        .assert_select(
+            "select run, partition, state, verdict, why, read, promised_first, promised_last, received, distinct_rows, \
+             definition_hash, started_at, ended_at from job",
+            &[&format!("1|1|ended|complete|NULL|1|1|1|1|1|{hash}|2026-11-29T18:00:01.000Z|2026-11-29T18:00:03.000Z")],
+        )
+        .await;
+}
+
+async fn states_and_coverage_name_every_partition_that_was_asked_for(mut world: World) {
+    world.collected("11680,2024-02", &["a"], Verdict::Failed).await;
+    world.collected(SEOUL, &["a", "b"], Verdict::Complete).await;
+    world.start("41135,2024-02").await;
+    let states = world.store.states(&Name::literal("apt_trade")).await.unwrap();
+    let told: Vec<_> = states
+        .iter()
+        .map(|state| {
+            let published = state.published.as_ref().map(|snapshot| (snapshot.verdict, snapshot.rows, snapshot.pages));
+            (state.key.as_str(), published, state.last.as_ref().map(|last| last.verdict), state.checked_at.is_some())
+        })
+        .collect();
+    let expected = [
+        ("region=11110,month=2024-01", Some((Verdict::Complete, 2, 1)), Some(Verdict::Complete), true),
+        ("region=11680,month=2024-02", None, Some(Verdict::Failed), false),
+        ("region=41135,month=2024-02", None, None, false),
+    ];
+    assert_eq!(told, expected);
+    let coverage = world.store.coverage(None).await.unwrap();
+    let told: Vec<_> = coverage.iter().map(|line| (line.region.as_deref(), line.verdict, line.rows)).collect();
+    let expected =
+        [(Some("11110"), Some(Verdict::Complete), 2), (Some("11680"), Some(Verdict::Failed), 0), (Some("41135"), None, 0)];
+    assert_eq!(told, expected);
+    assert_eq!(world.store.coverage(Some(&Name::literal("apt_rent"))).await.unwrap(), []);
+}
+
+async fn a_kept_body_comes_back_as_it_was(mut world: World) {
+    let (job, _) = world.collected(SEOUL, &["a"], Verdict::Complete).await;
+    let body = world.store.body(job.id(), ReadNumber(1), PageNumber(1)).await.unwrap().unwrap();
+    assert_eq!(body.raw().unwrap(), b"body of page 1");
+    assert_eq!(world.store.body(job.id(), ReadNumber(1), PageNumber(2)).await.unwrap(), None);
+    let mut damaged = KeptBody::of(b"a body");
+    damaged.blake3[0] ^= 1;
+    assert_eq!(damaged.raw(), None);
+}
+
+async fn what_is_remembered_of_an_api_is_one_line_a_key(world: World) {
+    let dataset = Name::literal("apt_trade");
+    assert_eq!(world.store.api_state(&dataset, "k1").await.unwrap(), None);
+    let mut state = ApiState {
+        dataset: dataset.clone(),
+        key_id: "k1".to_owned(),
+        day: "2026-11-29".parse().unwrap(),
+        calls: 500,
+        blocked_until: None,
+        why: None,
+    };
+    world.store.set_api_state(&state).await.unwrap();
+    state.calls = 1000;
+    state.blocked_until = Some("2026-11-29T15:00:00Z".parse::<Timestamp>().unwrap());
+    state.why = Some("code 22".to_owned());
+    world.store.set_api_state(&state).await.unwrap();
+    assert_eq!(world.store.api_state(&dataset, "k1").await.unwrap(), Some(state));
+    assert_eq!(world.store.api_state(&dataset, "k2").await.unwrap(), None);
+}
+
+async fn the_salt_belongs_to_the_store(world: World) {
+    let salt = world.store.salt().await.unwrap();
+    let other = World::on_sqlite().await.store.salt().await.unwrap();
+    assert_ne!(salt, other);
+    let world = world.killed_and_begun_again().await;
+    assert_eq!(world.store.salt().await.unwrap(), salt);
+}
+
+async fn regions_follow_their_list(world: World) {
+    let region = |code: &str, valid_to: Option<Month>, successors: &[&str]| RegionLine {
+        code: code.to_owned(),
+        name: format!("region {code}"),
+        name_ko: None,
+        valid_from: Month::new(1990, 1),
+        valid_to,
+        successors: successors.iter().map(|code| (*code).to_owned()).collect(),
+    };
+    world.store.declare_regions(&[region("99999", None, &[])]).await.unwrap();
+    world
+        .store
+        .declare_regions(&[region("28110", Month::new(2026, 6), &["28125", "28155"]), region("11110", None, &[])])
+        .await
+        .unwrap();
+    world
+        .assert_select(
+            "select code, name, name_ko, valid_from, valid_to, successors from regions order by code",
+            &["11110|region 11110|NULL|1990-01|NULL|NULL", "28110|region 28110|NULL|1990-01|2026-06|28125,28155"],
+        )
+        .await;
+}

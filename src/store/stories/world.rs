@@ -1,0 +1,261 @@
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use tempfile::TempDir;
+
+use crate::definition::dataset::Dataset;
+use crate::model::attempt::{Attempt, CallLabel};
+use crate::model::job::{PageNumber, ReadNumber, RunId};
+use crate::model::outcome::{Outcome, Scope};
+use crate::model::page::Page;
+use crate::model::partition::Partition;
+use crate::model::record::{Records, RowHash};
+use crate::model::tree::{NameId, NodeKind, Span, TreeBuilder};
+use crate::model::verdict::Verdict;
+use crate::store::body::KeptBody;
+use crate::store::cell::Cell;
+use crate::store::dataset::Declared;
+use crate::store::error::StoreError;
+use crate::store::job::{Job, JobEnd, Settled, StoredPage, Superseded};
+use crate::store::lock::CollectLock;
+use crate::store::url::StoreUrl;
+use crate::store::{OpenMode, Store};
+
+/// A store with the dataset `apt_trade`, in a run.
+pub struct World {
+    place: Place,
+    pub store: Store,
+    pub declared: Declared,
+    pub run: RunId,
+    lock: CollectLock,
+    /// Moves on with every question, so that no two instants are equal.
+    now: Timestamp,
+}
+
+/// Where a backend keeps its store from one opening to the next.
+struct Place {
+    _folder: TempDir,
+    url: StoreUrl,
+}
+
+/// A row of fields as sent.
+pub type SentRow<'a> = Vec<(&'a str, NodeKind, &'a str)>;
+
+pub const DATASET: &str = r#"
+    id = "apt_trade"
+    provider = "practice"
+    path = "trades"
+    paging = { kind = "page", page_param = "pageNo", size_param = "numOfRows", page_size = 1000 }
+    axes = [{ id = "region", kind = "region" }, { id = "month", kind = "month" }]
+    null_marks = ["N/A"]
+
+    [[column]]
+    id = "apt"
+    field = "aptNm"
+    type = "text"
+    label = "Apartment complex"
+
+    [[column]]
+    id = "amount"
+    field = "dealAmount"
+    aliases = ["amount"]
+    type = "integer"
+    unit = "10000 KRW"
+
+    [[column]]
+    id = "area"
+    field = "excluUseAr"
+    type = "decimal"
+
+    [[column]]
+    id = "dealt_on"
+    field = "dealDate"
+    type = "date"
+    format = "yyyymmdd"
+
+    [[column]]
+    id = "detail"
+    field = "detail"
+    type = "json"
+"#;
+
+impl World {
+    pub async fn on_sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = StoreUrl::of_file(folder.path().join("gapless.db"));
+        Self::at(Place { _folder: folder, url }, "2026-11-29T18:00:00Z".parse().unwrap()).await
+    }
+
+    async fn at(place: Place, now: Timestamp) -> Self {
+        let store = Store::open(&place.url, OpenMode::Create).await.unwrap();
+        let lock = store.try_lock("a test").unwrap();
+        let declared = store.declare(&dataset(DATASET), now).await.unwrap();
+        let run = store.begin_run(&lock, "collect apt_trade", "0.1.0", now).await.unwrap();
+        Self { place, store, declared, run, lock, now }
+    }
+
+    /// Kills the run and begins another on what it left.
+    pub async fn killed_and_begun_again(self) -> Self {
+        let Self { place, store, lock, now, .. } = self;
+        drop((store, lock));
+        Self::at(place, now).await
+    }
+
+    pub fn now(&mut self) -> Timestamp {
+        self.now += SignedDuration::from_secs(1);
+        self.now
+    }
+
+    /// The same store, opened by somebody who reads.
+    pub async fn reader(&self) -> Store {
+        Store::open(&self.place.url, OpenMode::ReadOnly).await.unwrap()
+    }
+
+    pub async fn start(&mut self, partition: &str) -> Job {
+        self.try_start(partition).await.unwrap()
+    }
+
+    pub async fn try_start(&mut self, partition: &str) -> Result<Job, StoreError> {
+        let (now, partition) = (self.now(), partition_of(partition));
+        self.store.start_job(self.run, &self.declared, &partition, now).await
+    }
+
+    pub async fn page(&mut self, job: &Job, read: u32, number: u32, page: &Page) {
+        self.try_page(job, read, number, page).await.unwrap();
+    }
+
+    pub async fn try_page(&mut self, job: &Job, read: u32, number: u32, page: &Page) -> Result<(), StoreError> {
+        let body = KeptBody::of(format!("body of page {number}").as_bytes());
+        let attempts = [attempt(job, read, number, 1, Outcome::Page)];
+        let stored = StoredPage {
+            job,
+            read: ReadNumber(read),
+            number: PageNumber(number),
+            page,
+            body: Some(&body),
+            attempts: &attempts,
+            now: self.now(),
+        };
+        self.store.commit_page(stored).await
+    }
+
+    pub async fn end(&mut self, job: &Job, verdict: Verdict, received: u64) -> Settled {
+        self.store.end_job(end(job, verdict, received, self.now)).await.unwrap()
+    }
+
+    /// One whole job of one page that holds these apartments.
+    pub async fn collected(&mut self, partition: &str, apartments: &[&str], verdict: Verdict) -> (Job, Settled) {
+        let job = self.start(partition).await;
+        self.page(&job, 1, 1, &apartments_page(apartments)).await;
+        self.now();
+        let settled = self.end(&job, verdict, apartments.len() as u64).await;
+        (job, settled)
+    }
+
+    /// The rows of a query, cells joined by `|`.
+    pub async fn select(&self, sql: &str) -> Vec<String> {
+        select(&self.store, sql).await
+    }
+
+    pub async fn assert_select(&self, sql: &str, expected: &[&str]) {
+        assert_eq!(self.select(sql).await, expected, "{sql}");
+    }
+}
+
+pub async fn select(store: &Store, sql: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let spell = |cell: &Cell<'_>| match cell {
+        Cell::Null => "NULL".to_owned(),
+        Cell::Integer(value) => value.to_string(),
+        Cell::Real(value) => format!("{value:?}"),
+        Cell::Text(text) => (*text).to_owned(),
+        Cell::Blob(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+    };
+    store.select(sql, |cells| lines.push(cells.iter().map(spell).collect::<Vec<_>>().join("|"))).await.unwrap();
+    lines
+}
+
+pub fn dataset(toml: &str) -> Dataset {
+    toml::from_str(toml).unwrap()
+}
+
+pub fn partition_of(text: &str) -> Partition {
+    Partition::parse(text, &dataset(DATASET).axis_names()).unwrap()
+}
+
+pub fn end(job: &Job, verdict: Verdict, received: u64, now: Timestamp) -> JobEnd<'_> {
+    JobEnd {
+        job,
+        verdict,
+        why: (!verdict.is_published()).then_some("told by the story"),
+        promised_first: Some(received),
+        promised_last: Some(received),
+        received,
+        distinct: received,
+        read: ReadNumber(1),
+        superseded: Superseded::Removed,
+        now,
+    }
+}
+
+pub fn attempt(job: &Job, read: u32, page: u32, number: u32, outcome: Outcome) -> Attempt {
+    let (dataset, partition) = (job.declared().id().clone(), job.partition().clone());
+    let label = CallLabel { dataset, partition, job: job.id(), read: ReadNumber(read), page: PageNumber(page) };
+    Attempt {
+        label,
+        number,
+        sent: true,
+        sent_at: "2026-11-29T18:00:00.5Z".parse().unwrap(),
+        took: std::time::Duration::from_millis(112),
+        outcome,
+        scope: Scope::Attempt,
+        http_status: Some(200),
+        code: Some("000".to_owned()),
+        why: None,
+        body_bytes: 2048,
+        waited: std::time::Duration::from_millis(25),
+    }
+}
+
+pub fn apartments_page(apartments: &[&str]) -> Page {
+    page(&apartments.iter().map(|apt| vec![("aptNm", NodeKind::Text, *apt)]).collect::<Vec<_>>())
+}
+
+pub fn page(rows: &[SentRow<'_>]) -> Page {
+    let mut tree = TreeBuilder::new();
+    let root = tree.open(NameId::NONE, NodeKind::Array, Span::Owned(""));
+    for row in rows {
+        let record = tree.open(NameId::NONE, NodeKind::Object, Span::Owned(""));
+        for (name, kind, text) in row {
+            let name = tree.name(name);
+            match kind {
+                NodeKind::Object | NodeKind::Array => {
+                    let node = tree.open(name, *kind, Span::Owned(text));
+                    tree.close(node);
+                }
+                NodeKind::Null | NodeKind::Text | NodeKind::Number | NodeKind::Boolean => {
+                    tree.leaf(name, *kind, Span::Owned(text));
+                }
+            }
+        }
+        tree.close(record);
+    }
+    tree.close(root);
+    let tree = Arc::new(tree.finish(String::new()));
+    let items = tree.root().children().map(|record| record.index()).collect();
+    let row_hashes = rows.iter().map(row_hash).collect();
+    Page {
+        records: Records::new(tree, items),
+        row_hashes,
+        total: Some(rows.len() as u64),
+        page_echo: None,
+        code: None,
+        has_more: None,
+    }
+}
+
+fn row_hash(row: &SentRow<'_>) -> RowHash {
+    let mut hash = [0; 16];
+    hash.copy_from_slice(&blake3::hash(format!("{row:?}").as_bytes()).as_bytes()[..16]);
+    RowHash(hash)
+}
