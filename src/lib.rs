@@ -12,4 +12,5 @@ pub mod decode;
 pub mod plan;
 pub mod reconcile;
 
+pub mod caller;
 pub mod store;
