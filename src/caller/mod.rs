@@ -1,8 +1,189 @@
-//! The one place that makes HTTP requests. So far: when they may leave.
+//! The one place that makes HTTP requests.
+//!
+//! Order, outer to inner: retry, permit, slot, HTTP. While a call waits to be tried again it holds neither a permit nor
+//! its worker's place. Nothing in here shows the key: it stands in the URL, which only `http.rs` sees.
 
 mod alarm;
+mod answer;
+mod body;
+mod call;
 mod clock;
+mod connect;
+mod fetch;
+mod http;
 mod pacer;
+mod pause;
+mod place;
+mod provider;
+mod request;
+mod retry;
+mod retry_after;
+mod slowdown;
+mod stop;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod traffic;
+mod wire;
 
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+pub use answer::RawAnswer;
+pub use body::{Answer, Judge, KeptBody};
+pub use call::{Call, End, Failure, Fetched};
 pub use clock::{Clock, Nanos};
+pub use fetch::Random;
+pub use http::{ClientError, HttpSettings};
 pub use pacer::Pacer;
+pub use place::{Place, Places};
+pub use provider::{LimitsError, ProviderLimits};
+pub use request::{KeyParam, PageRequest};
+pub use retry::{RetryAfterRule, RetrySettings};
+pub use tls::CaFileError;
+
+use crate::model::event::Listener;
+use crate::model::name::Name;
+use fetch::Rules;
+use http::HttpWire;
+use provider::Provider;
+use stop::Stop;
+use wire::Wire;
+
+/// Makes every HTTP request of a run. Cheap to clone; all clones share limits and pauses.
+#[derive(Clone)]
+pub struct Caller {
+    rules: Arc<Rules>,
+    providers: Arc<HashMap<Name, Provider>>,
+}
+
+/// How a run calls.
+#[derive(Clone, Debug, Default)]
+pub struct CallerSettings {
+    /// One for each provider that will be asked.
+    pub providers: Vec<ProviderLimits>,
+    pub http: HttpSettings,
+    pub retry: RetrySettings,
+}
+
+/// What a caller takes from the world around it.
+#[derive(Clone)]
+pub struct Surroundings {
+    pub clock: Clock,
+    /// For the jitter of retry waits.
+    pub random: Random,
+    pub listener: Arc<dyn Listener>,
+}
+
+/// A caller that cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CallerError {
+    #[error(transparent)]
+    Limits(#[from] LimitsError),
+    #[error(transparent)]
+    CaFile(#[from] CaFileError),
+    #[error(transparent)]
+    Client(#[from] ClientError),
+}
+
+impl Caller {
+    pub fn new(settings: CallerSettings, surroundings: Surroundings) -> Result<Self, CallerError> {
+        let tls = tls::client_config(settings.http.ca_file.as_deref())?;
+        let http = settings.http.clone();
+        let clock = surroundings.clock.clone();
+        Self::with_wire(settings, surroundings, |pacer| {
+            Ok(Box::new(HttpWire::new(http.clone(), tls.clone(), Arc::clone(pacer), clock.clone())?))
+        })
+    }
+
+    fn with_wire(
+        settings: CallerSettings,
+        Surroundings { clock, random, listener }: Surroundings,
+        wire: impl Fn(&Arc<Pacer>) -> Result<Box<dyn Wire>, CallerError>,
+    ) -> Result<Self, CallerError> {
+        let mut providers = HashMap::new();
+        for limits in settings.providers {
+            let pacer = Arc::new(Pacer::new(limits.interval()?, clock.clone()));
+            let wire = wire(&pacer)?;
+            let name = limits.provider.clone();
+            let patience = settings.retry.throttle_patience;
+            let provider = Provider::new(limits, patience, pacer, wire, clock.clone(), Arc::clone(&listener));
+            providers.insert(name, provider);
+        }
+        let rules = Rules { retry: settings.retry, clock, random, listener, stop: Stop::default() };
+        Ok(Self { rules: Arc::new(rules), providers: Arc::new(providers) })
+    }
+
+    /// Asks for one page until it is final: an answer, or the reason why there is none.
+    ///
+    /// Keeps every limit of the provider, retries what heals by itself, and tells the listener of each attempt. Dropping
+    /// it gives everything back. Panics when the provider is not among those the caller was made with.
+    ///
+    /// ```
+    /// # use std::io::{Read, Write};
+    /// # use std::net::TcpListener;
+    /// # use std::sync::Arc;
+    /// # use gapless::caller::*;
+    /// # use gapless::model::{attempt::CallLabel, event::Listeners, job::*, name::Name, outcome::*, partition::Partition};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = TcpListener::bind("127.0.0.1:0")?;
+    /// # let base_url = format!("http://{}", server.local_addr()?);
+    /// # std::thread::spawn(move || {
+    /// #     let mut client = server.accept().unwrap().0;
+    /// #     client.read(&mut [0; 4096]).unwrap();
+    /// #     client.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\nnope").unwrap();
+    /// # });
+    /// let provider = Name::literal("open_data");
+    /// let limits = ProviderLimits { provider: provider.clone(), concurrency: 4, rps: 40.0 };
+    /// let settings = CallerSettings { providers: vec![limits], ..CallerSettings::default() };
+    /// let clock = Clock::precise();
+    /// let surroundings =
+    ///     Surroundings { clock, random: Arc::new(fastrand::f64), listener: Arc::new(Listeners::default()) };
+    /// let caller = Caller::new(settings, surroundings)?;
+    ///
+    /// let call = Call {
+    ///     provider,
+    ///     label: CallLabel {
+    ///         dataset: Name::literal("apt_trade"),
+    ///         partition: Partition::new([(Name::literal("month"), "2024-03")]),
+    ///         job: JobId(1),
+    ///         read: ReadNumber::FIRST,
+    ///         page: PageNumber::FIRST,
+    ///     },
+    ///     request: PageRequest { base_url, path: "/trades".into(), query: vec![("month".into(), "202403".into())], key: None },
+    ///     // A dialect says what an answer is; this one knows a single rule.
+    ///     judge: Arc::new(|raw: RawAnswer| {
+    ///         let why = format!("status {}", raw.status);
+    ///         Judgement::Trouble(Trouble::plain(TroubleKind::Invalid, Scope::Job, why))
+    ///     }),
+    ///     place: None,
+    /// };
+    /// let failure = caller.fetch(call).await.unwrap_err();
+    /// assert_eq!(failure.to_string(), "status 404");
+    /// assert_eq!(failure.attempts.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn fetch(&self, call: Call) -> Result<Fetched, Failure> {
+        let provider = self.providers.get(&call.provider).expect("a caller is made with every provider it is asked for");
+        fetch::fetch(&self.rules, provider, call).await
+    }
+
+    /// No new attempt begins: whoever waits for one ends as interrupted. Requests in flight may land.
+    pub fn stop_claiming(&self) {
+        self.rules.stop.no_new_attempts();
+    }
+
+    /// Everything ends now, requests in flight too.
+    pub fn stop_now(&self) {
+        self.rules.stop.at_once();
+    }
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caller").field("providers", &self.providers.keys()).finish_non_exhaustive()
+    }
+}

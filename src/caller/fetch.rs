@@ -1,0 +1,240 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::SemaphorePermit;
+
+use super::body::{self, Answer, Judged, KeptBody};
+use super::call::{Call, End, Failure, Fetched};
+use super::clock::{Clock, Nanos};
+use super::place::Seat;
+use super::provider::{Admission, Provider};
+use super::retry::{Connection, Failed, Next, RetrySettings, Tries};
+use super::stop::{Stop, Stopped};
+use super::traffic::{LeftAlone, Pass};
+use super::wire::Fault;
+use crate::model::attempt::Attempt;
+use crate::model::event::{Event, Listener, NextStep};
+use crate::model::outcome::{Outcome, Scope, Trouble, TroubleKind};
+
+/// A number in 0 to 1 each time.
+pub type Random = Arc<dyn Fn() -> f64 + Send + Sync>;
+
+/// What every call of a run goes by.
+pub(super) struct Rules {
+    pub(super) retry: RetrySettings,
+    pub(super) clock: Clock,
+    pub(super) random: Random,
+    pub(super) listener: Arc<dyn Listener>,
+    pub(super) stop: Stop,
+}
+
+/// Waits this long and longer give the worker's place to another.
+const LONG: Duration = Duration::from_secs(1);
+
+/// Asks until the page is final. The breaker of an API will stand here, around the loop: a call it parks begins no
+/// attempt, and each attempt of the loop is told to it.
+pub(super) async fn fetch(rules: &Rules, provider: &Provider, call: Call) -> Result<Fetched, Failure> {
+    let mut attempts = Vec::new();
+    match ask_until_final(rules, provider, &call, &mut attempts).await {
+        Ok((answer, body)) => Ok(Fetched { answer, body, attempts }),
+        Err(end) => Err(Failure { end, attempts }),
+    }
+}
+
+/// Order: retry, then permit, then slot, then HTTP. What waits here holds no permit.
+async fn ask_until_final(
+    rules: &Rules,
+    provider: &Provider,
+    call: &Call,
+    attempts: &mut Vec<Attempt>,
+) -> Result<(Answer, KeptBody), End> {
+    let mut seat = Seat::new(call.place.clone());
+    let mut tries = Tries::default();
+    loop {
+        let admission = rules.stop.before(provider.admit(&call.label.dataset, &mut seat)).await??;
+        let sent = admission.at;
+        let Heard { heard, permit, pass } = attempt(rules, provider, call, tries.number(), admission).await;
+        let (trouble, mut record, connection) = match heard {
+            Ok((answer, body, record)) => {
+                provider.traffic.answered(pass, sent);
+                conclude(rules, attempts, record, NextStep::Done);
+                return Ok((answer, body));
+            }
+            Err(Unanswered::Stopped(record)) => {
+                conclude(rules, attempts, record, NextStep::Done);
+                return Err(End::Interrupted);
+            }
+            Err(Unanswered::Trouble(trouble, record, connection)) => (trouble, record, connection),
+        };
+        let failed = Failed { trouble: &trouble, http_status: record.http_status, took: record.took, connection };
+        let next = tries.after(failed, &rules.retry, (rules.random)());
+        tell(rules, provider, pass, sent, &failed);
+        record.why = Some(trouble.why.clone());
+        let ended = rules.clock.now();
+        let step = if rules.stop.is_stopping() { NextStep::Done } else { step(next) };
+        conclude(rules, attempts, record, step);
+        let rest = match next {
+            // The server had closed the connection before it saw the request: there is nobody to be gentle with.
+            Next::Again { wait: Duration::ZERO } => Duration::ZERO,
+            Next::Again { .. } | Next::WhenProviderAnswers | Next::Defer { .. } | Next::End => rules.retry.error_pause,
+        };
+        // Held with the permit, so that fast refusals never speed us up.
+        let rested = rules.stop.before(rules.clock.sleep(rest)).await;
+        drop(permit);
+        match next {
+            Next::End => return Err(End::Trouble(Box::new(trouble))),
+            Next::Defer { wait } => return Err(provider.leave_alone(&call.label.dataset, wait, &trouble.why).into()),
+            Next::WhenProviderAnswers => rested?,
+            Next::Again { wait } => {
+                rested?;
+                wait_to_retry(rules, &mut seat, ended, wait).await?;
+            }
+        }
+    }
+}
+
+/// What came of an attempt, with what it still holds.
+struct Heard<'p> {
+    heard: Result<(Answer, KeptBody, Attempt), Unanswered>,
+    permit: SemaphorePermit<'p>,
+    pass: Pass<'p>,
+}
+
+enum Unanswered {
+    Trouble(Trouble, Attempt, Connection),
+    Stopped(Attempt),
+}
+
+async fn attempt<'p>(rules: &Rules, provider: &'p Provider, call: &Call, number: u32, admission: Admission<'p>) -> Heard<'p> {
+    let Admission { pass, permit, flight, at, waited } = admission;
+    let mut record = Attempt {
+        label: call.label.clone(),
+        number,
+        sent: true,
+        sent_at: rules.clock.wall(),
+        took: Duration::ZERO,
+        outcome: Outcome::Retry,
+        scope: Scope::Attempt,
+        http_status: None,
+        code: None,
+        why: None,
+        body_bytes: 0,
+        waited,
+    };
+    let permits = provider.limits.concurrency;
+    rules.listener.hear(&Event::AttemptStarted { label: call.label.clone(), number, in_flight: flight.count, permits });
+    let heard = rules.stop.during(exchange(provider, call, &mut record)).await;
+    record.took = Duration::from_nanos(rules.clock.now().saturating_sub(at));
+    drop(flight);
+    let heard = match heard {
+        Ok(Ok((answer, body))) => {
+            (record.outcome, record.code) = match &answer {
+                Answer::Page(page) => (Outcome::Page, page.code.clone()),
+                Answer::Empty(page) => (Outcome::Empty, page.code.clone()),
+            };
+            Ok((answer, body, record))
+        }
+        Ok(Err((trouble, connection))) => {
+            (record.outcome, record.scope) = (trouble.kind.outcome(), trouble.scope);
+            record.code.clone_from(&trouble.code);
+            Err(Unanswered::Trouble(trouble, record, connection))
+        }
+        Err(Stopped) => {
+            record.why = Some("interrupted before its answer".to_owned());
+            Err(Unanswered::Stopped(record))
+        }
+    };
+    Heard { heard, permit, pass }
+}
+
+async fn exchange(provider: &Provider, call: &Call, record: &mut Attempt) -> Result<(Answer, KeptBody), (Trouble, Connection)> {
+    let redactor = call.request.redactor();
+    match provider.wire.get(&call.request.url()).await {
+        Ok(raw) => {
+            let retry_after = raw.retry_after;
+            record.http_status = Some(raw.status);
+            record.body_bytes = raw.body.len() as u64;
+            match body::judge(raw, redactor, Arc::clone(&call.judge)).await {
+                Judged::Answer { answer, body } => Ok((answer, body)),
+                Judged::Trouble(trouble) => {
+                    let asked = trouble.retry_after.or(retry_after);
+                    Err((Trouble { retry_after: asked, ..trouble }, Connection::Other))
+                }
+            }
+        }
+        Err(Fault { mut trouble, sent, connection, http_status }) => {
+            record.sent = sent;
+            record.http_status = http_status;
+            trouble.why = redactor.redact_text(&trouble.why);
+            Err((trouble, connection))
+        }
+    }
+}
+
+/// Tells the provider's traffic what an attempt without a page says of its mood.
+fn tell(rules: &Rules, provider: &Provider, pass: Pass<'_>, sent: Nanos, failed: &Failed<'_>) {
+    let asked = rules.retry.asked(failed.trouble, failed.http_status);
+    let why = &failed.trouble.why;
+    match (failed.trouble.kind, failed.connection) {
+        (TroubleKind::SlowDown, _) => provider.traffic.refused(pass, sent, asked, why),
+        // It says nothing: another canary may go at once.
+        (_, Connection::Stale) => drop(pass),
+        // A refusal may be a ban in disguise.
+        (TroubleKind::Retry | TroubleKind::Garbled | TroubleKind::Refused, Connection::Other) => {
+            provider.traffic.silent(pass, sent, asked, why);
+        }
+        (
+            TroubleKind::Spent | TroubleKind::Invalid | TroubleKind::TooBig | TroubleKind::Restart | TroubleKind::Later,
+            Connection::Other,
+        ) => provider.traffic.answered(pass, sent),
+    }
+}
+
+fn step(next: Next) -> NextStep {
+    match next {
+        Next::Again { wait } => NextStep::RetryIn(wait),
+        Next::WhenProviderAnswers => NextStep::WaitForProvider,
+        Next::Defer { .. } | Next::End => NextStep::Done,
+    }
+}
+
+/// Sleeps until the wait is over, counted from the end of the attempt; long waits outside the worker's place.
+async fn wait_to_retry(rules: &Rules, seat: &mut Seat, ended: Nanos, wait: Duration) -> Result<(), Stopped> {
+    if wait >= LONG {
+        seat.leave();
+    }
+    let until = ended.saturating_add(super::clock::nanos(wait));
+    rules.stop.before(rules.clock.sleep_until(until)).await
+}
+
+fn conclude(rules: &Rules, attempts: &mut Vec<Attempt>, record: Attempt, next: NextStep) {
+    let attempt = Arc::new(record);
+    tracing::debug!(
+        job.id = attempt.label.job.0,
+        dataset = %attempt.label.dataset,
+        partition = %attempt.label.partition,
+        page = attempt.label.page.0,
+        number = attempt.number,
+        outcome = %attempt.outcome,
+        http_status = attempt.http_status,
+        took_ms = attempt.took.as_millis() as u64,
+        waited_ms = attempt.waited.as_millis() as u64,
+        body_bytes = attempt.body_bytes,
+        why = attempt.why.as_deref(),
+        "attempt ended"
+    );
+    rules.listener.hear(&Event::AttemptEnded { attempt: Arc::clone(&attempt), next });
+    attempts.push(Arc::unwrap_or_clone(attempt));
+}
+
+impl From<Stopped> for End {
+    fn from(Stopped: Stopped) -> Self {
+        Self::Interrupted
+    }
+}
+
+impl From<LeftAlone> for End {
+    fn from(LeftAlone { until, why }: LeftAlone) -> Self {
+        Self::Deferred { until, why }
+    }
+}

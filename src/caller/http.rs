@@ -1,0 +1,271 @@
+//! The one file that names the HTTP client.
+
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER};
+use reqwest::{Client, Response, Url, redirect};
+use rustls::ClientConfig;
+
+use super::answer::RawAnswer;
+use super::clock::Clock;
+use super::connect::{ConnectTimedOut, Connected, OneAtATime};
+use super::pacer::Pacer;
+use super::request::SecretUrl;
+use super::retry::Connection;
+use super::retry_after;
+use super::wire::{Exchange, Fault, Wire};
+use crate::model::outcome::{Scope, Trouble, TroubleKind};
+
+/// How requests are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpSettings {
+    /// TCP and TLS of one connection.
+    pub connect_timeout: Duration,
+    /// Until the head of an answer, and then between any two pieces of its body.
+    pub read_timeout: Duration,
+    /// The whole exchange.
+    pub total_timeout: Duration,
+    /// An unused connection is kept this long; below what common servers keep, so that they rarely close it under us.
+    pub pool_idle_timeout: Duration,
+    /// Bytes of a body, decompressed.
+    pub body_limit: u64,
+    pub user_agent: String,
+    /// Certificates in PEM form to trust besides the roots of Mozilla.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// The client cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[error("the HTTP client cannot be built: {0}")]
+pub struct ClientError(String);
+
+/// The wire to one provider.
+pub(super) struct HttpWire {
+    client: Client,
+    settings: HttpSettings,
+    clock: Clock,
+}
+
+impl HttpWire {
+    /// Attempts equal requests: proxies, redirects, hidden retries and HTTP/2, which retries by itself, are off.
+    pub(super) fn new(settings: HttpSettings, tls: ClientConfig, pacer: Arc<Pacer>, clock: Clock) -> Result<Self, ClientError> {
+        let client = Client::builder()
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .http1_only()
+            .gzip(true)
+            .tcp_nodelay(true)
+            .pool_idle_timeout(settings.pool_idle_timeout)
+            .user_agent(&settings.user_agent)
+            .tls_backend_preconfigured(tls)
+            // Timeouts are ours, here and in the connector, so that each is named as what it is.
+            .connector_layer(OneAtATime::new(pacer, settings.connect_timeout))
+            .build()
+            .map_err(|error| ClientError(innermost(&error.without_url())))?;
+        Ok(Self { client, settings, clock })
+    }
+
+    async fn exchange(&self, url: &SecretUrl) -> Result<RawAnswer, Fault> {
+        let Ok(url) = Url::parse(url.exposed()) else {
+            let trouble = Trouble::plain(TroubleKind::Invalid, Scope::Api, "the base URL and path make no URL");
+            return Err(Fault { trouble, sent: false, connection: Connection::Other, http_status: None });
+        };
+        let request = Request { host: url.host_str().unwrap_or_default().to_owned(), connected: Connected::default() };
+        let exchange = request.connected.watch(self.ask(url, &request));
+        match tokio::time::timeout(self.settings.total_timeout, exchange).await {
+            Ok(answer) => answer,
+            Err(_) => Err(request.late("not done", self.settings.total_timeout, "total timeout", None)),
+        }
+    }
+
+    async fn ask(&self, url: Url, request: &Request) -> Result<RawAnswer, Fault> {
+        let limit = self.settings.read_timeout;
+        let response = match tokio::time::timeout(limit, self.client.get(url).send()).await {
+            Ok(response) => response.map_err(|error| request.fault(error, None))?,
+            Err(_) => return Err(request.late("no answer", limit, "read timeout", None)),
+        };
+        let status = response.status();
+        if status.is_redirection() {
+            return Err(request.redirected(&response));
+        }
+        let headers = response.headers();
+        let content_type = line(headers, &CONTENT_TYPE).map(str::to_owned);
+        let retry_after = retry_after(headers, self.clock.wall());
+        let body = self.read(response, request).await?;
+        Ok(RawAnswer { status: status.as_u16(), content_type, retry_after, body })
+    }
+
+    /// Reads piece by piece and counts what comes out of the decompressor: no header says how much that will be.
+    async fn read(&self, mut response: Response, request: &Request) -> Result<Bytes, Fault> {
+        let status = response.status().as_u16();
+        let limit = self.settings.body_limit;
+        if response.content_length().is_some_and(|announced| announced > limit) {
+            return Err(request.too_large(limit, status));
+        }
+        let mut body = Vec::new();
+        loop {
+            let piece = match tokio::time::timeout(self.settings.read_timeout, response.chunk()).await {
+                Ok(piece) => piece.map_err(|error| request.fault(error, Some(status)))?,
+                Err(_) => {
+                    return Err(request.late("the body stopped", self.settings.read_timeout, "read timeout", Some(status)));
+                }
+            };
+            let Some(piece) = piece else { return Ok(body.into()) };
+            if (body.len() + piece.len()) as u64 > limit {
+                return Err(request.too_large(limit, status));
+            }
+            body.extend_from_slice(&piece);
+        }
+    }
+}
+
+impl Wire for HttpWire {
+    fn get<'w>(&'w self, url: &'w SecretUrl) -> Exchange<'w> {
+        Box::pin(self.exchange(url))
+    }
+}
+
+/// A request on its way: what its faults are told by.
+struct Request {
+    host: String,
+    connected: Connected,
+}
+
+impl Request {
+    /// The one place where errors of the client become ours. Theirs print the URL, and the key with it.
+    fn fault(&self, error: reqwest::Error, http_status: Option<u16>) -> Fault {
+        let error = error.without_url();
+        let host = &self.host;
+        let is_connecting = error.is_connect();
+        let (kind, scope, cause) = if let Some(late) = find::<ConnectTimedOut>(&error) {
+            (TroubleKind::Retry, Scope::Attempt, format!("no connection to {host} within {:?} (connect timeout)", late.limit))
+        } else if let Some(tls) = find::<rustls::Error>(&error) {
+            let (kind, scope) = match tls {
+                rustls::Error::InvalidCertificate(_) => (TroubleKind::Invalid, Scope::Api),
+                _ => (TroubleKind::Retry, Scope::Attempt),
+            };
+            (kind, scope, format!("no secure connection to {host} (tls): {tls}"))
+        } else if error.is_timeout() {
+            // Before the decoder is asked: a timeout in a body shows as its error too.
+            (TroubleKind::Retry, Scope::Attempt, format!("{host} stopped answering (timeout of the system)"))
+        } else if error.is_dns() {
+            (TroubleKind::Retry, Scope::Attempt, format!("{host} was not found (dns): {}", innermost(&error)))
+        } else {
+            (TroubleKind::Retry, Scope::Attempt, format!("{}: {}", self.phase(&error, http_status), name(&error)))
+        };
+        let died_unanswered = http_status.is_none() && !is_connecting && is_closed(&error);
+        let connection = if died_unanswered && !self.connected.is_new() { Connection::Stale } else { Connection::Other };
+        Fault { trouble: Trouble::plain(kind, scope, cause), sent: !is_connecting, connection, http_status }
+    }
+
+    fn phase(&self, error: &reqwest::Error, http_status: Option<u16>) -> String {
+        match http_status {
+            Some(_) => format!("the body from {} broke off or is damaged (cut body)", self.host),
+            None if error.is_connect() => format!("no connection to {}", self.host),
+            None => format!("no answer from {}", self.host),
+        }
+    }
+
+    fn late(&self, what: &str, limit: Duration, name: &str, http_status: Option<u16>) -> Fault {
+        let why = format!("{}: {what} within {limit:?} ({name})", self.host);
+        let trouble = Trouble::plain(TroubleKind::Retry, Scope::Attempt, why);
+        // Whether the request waited for a connection or for its answer is not known for sure.
+        Fault { trouble, sent: true, connection: Connection::Other, http_status }
+    }
+
+    fn too_large(&self, limit: u64, status: u16) -> Fault {
+        let why = format!("the body from {} is larger than {limit} bytes", self.host);
+        Fault::answered(Trouble::plain(TroubleKind::Invalid, Scope::Job, why), status)
+    }
+
+    /// Never followed: the key would go along. The target is named by its host only.
+    fn redirected(&self, response: &Response) -> Fault {
+        let status = response.status().as_u16();
+        let target = line(response.headers(), &LOCATION).and_then(|target| response.url().join(target).ok());
+        let target = target.as_ref().and_then(Url::host_str).unwrap_or("nowhere");
+        let why = format!("{} redirects to {target} (status {status}), which is not followed", self.host);
+        Fault::answered(Trouble::plain(TroubleKind::Invalid, Scope::Job, why), status)
+    }
+}
+
+impl Fault {
+    fn answered(trouble: Trouble, status: u16) -> Self {
+        Self { trouble, sent: true, connection: Connection::Other, http_status: Some(status) }
+    }
+}
+
+impl Default for HttpSettings {
+    /// The values of the default settings.
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(5),
+            read_timeout: Duration::from_secs(15),
+            total_timeout: Duration::from_secs(60),
+            pool_idle_timeout: Duration::from_secs(4),
+            body_limit: 64 * 1024 * 1024,
+            user_agent: concat!("gapless/", env!("CARGO_PKG_VERSION"), " (+", env!("CARGO_PKG_REPOSITORY"), ")").to_owned(),
+            ca_file: None,
+        }
+    }
+}
+
+fn line<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let lines = headers.get_all(RETRY_AFTER).iter().filter_map(|value| value.to_str().ok());
+    retry_after::read(lines, line(headers, &DATE), now)
+}
+
+/// The error and its causes, outermost first; what an I/O error wraps counts as its cause.
+fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| {
+        let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        wrapped.map(|wrapped| wrapped as &(dyn Error + 'static)).or_else(|| error.source())
+    })
+}
+
+fn find<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
+    chain(error).find_map(|cause| cause.downcast_ref())
+}
+
+fn innermost(error: &(dyn Error + 'static)) -> String {
+    chain(error).last().unwrap_or(error).to_string()
+}
+
+/// Whether the other side closed the connection instead of answering.
+fn is_closed(error: &(dyn Error + 'static)) -> bool {
+    let by_system = find::<io::Error>(error).is_some_and(|error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::BrokenPipe
+                | io::ErrorKind::NotConnected
+                | io::ErrorKind::UnexpectedEof
+        )
+    });
+    by_system || find::<hyper::Error>(error).is_some_and(|error| error.is_incomplete_message() || error.is_canceled())
+}
+
+/// One word for the usual causes, else what the innermost error says.
+fn name(error: &(dyn Error + 'static)) -> String {
+    let kind = find::<io::Error>(error).map(io::Error::kind);
+    let is_incomplete = find::<hyper::Error>(error).is_some_and(hyper::Error::is_incomplete_message);
+    match kind {
+        Some(io::ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
+        Some(io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted) => "connection reset".to_owned(),
+        Some(io::ErrorKind::BrokenPipe | io::ErrorKind::NotConnected) => "connection closed".to_owned(),
+        _ if is_incomplete => "connection closed".to_owned(),
+        _ => innermost(error),
+    }
+}
