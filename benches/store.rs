@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use gapless::definition::dataset::Dataset;
 use gapless::model::attempt::{Attempt, CallLabel};
+use gapless::model::body::KeptBody;
 use gapless::model::job::{PageNumber, ReadNumber};
 use gapless::model::outcome::{Outcome, Scope};
 use gapless::model::page::Page;
@@ -15,7 +16,6 @@ use gapless::model::partition::Partition;
 use gapless::model::record::{Records, RowHash};
 use gapless::model::tree::{NameId, NodeKind, Span, TreeBuilder};
 use gapless::model::verdict::Verdict;
-use gapless::store::body::KeptBody;
 use gapless::store::dataset::Declared;
 use gapless::store::job::{JobEnd, StoredPage, Superseded};
 use gapless::store::url::StoreUrl;

@@ -2,10 +2,11 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::body::{Answer, Judge, KeptBody};
+use super::body::{Answer, Judge};
 use super::place::Place;
 use super::request::PageRequest;
 use crate::model::attempt::{Attempt, CallLabel};
+use crate::model::body::KeptBody;
 use crate::model::name::Name;
 use crate::model::outcome::Trouble;
 
@@ -44,8 +45,8 @@ pub struct Failure {
 pub enum End {
     /// Nothing that asking again would heal, or all tries are used.
     Trouble(Box<Trouble>),
-    /// Not to be asked before then: nothing is wrong with the page.
-    Deferred { until: Timestamp, why: String },
+    /// Not to be asked before then, or in this run at all: nothing is wrong with the page.
+    Deferred { until: Option<Timestamp>, why: String },
     /// The run is stopping.
     Interrupted,
 }
@@ -70,7 +71,8 @@ impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Trouble(trouble) => trouble.fmt(f),
-            Self::Deferred { until, why } => write!(f, "not asked before {until:.0}: {why}"),
+            Self::Deferred { until: Some(until), why } => write!(f, "not asked before {until:.0}: {why}"),
+            Self::Deferred { until: None, why } => write!(f, "not asked in this run: {why}"),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

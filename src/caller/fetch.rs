@@ -3,18 +3,22 @@ use std::time::Duration;
 
 use tokio::sync::SemaphorePermit;
 
-use super::body::{self, Answer, Judged, KeptBody};
+use super::api::{Asker, Doubt, LeftAlone};
+use super::body::{self, Answer, Judged};
+use super::budget::Budget;
 use super::call::{Call, End, Failure, Fetched};
 use super::clock::{Clock, Nanos};
 use super::place::Seat;
 use super::provider::{Admission, Provider};
-use super::retry::{Connection, Failed, Next, RetrySettings, Tries};
+use super::retry::{Connection, Failed, Next, Tries};
 use super::stop::{Stop, Stopped};
-use super::traffic::{LeftAlone, Pass};
+use super::traffic::Pass;
 use super::wire::Fault;
 use crate::model::attempt::Attempt;
+use crate::model::body::KeptBody;
 use crate::model::event::{Event, Listener, NextStep};
 use crate::model::outcome::{Outcome, Scope, Trouble, TroubleKind};
+use crate::settings::retry::RetrySettings;
 
 /// A number in 0 to 1 each time.
 pub type Random = Arc<dyn Fn() -> f64 + Send + Sync>;
@@ -26,6 +30,7 @@ pub(super) struct Rules {
     pub(super) random: Random,
     pub(super) listener: Arc<dyn Listener>,
     pub(super) stop: Stop,
+    pub(super) budget: Budget,
 }
 
 /// Waits this long and longer give the worker's place to another.
@@ -50,8 +55,15 @@ async fn ask_until_final(
 ) -> Result<(Answer, KeptBody), End> {
     let mut seat = Seat::new(call.place.clone());
     let mut tries = Tries::default();
+    let mut doubt: Option<Doubt<'_>> = None;
+    let dataset = &call.label.dataset;
     loop {
-        let admission = rules.stop.before(provider.admit(&call.label.dataset, &mut seat)).await??;
+        let asker = if doubt.is_some() { Asker::Confirmer } else { Asker::Anyone };
+        let admission = rules.stop.before(provider.admit(dataset, asker, &mut seat)).await??;
+        if !rules.budget.take() {
+            rules.stop.no_new_attempts();
+            return Err(End::Interrupted);
+        }
         let sent = admission.at;
         let Heard { heard, permit, pass } = attempt(rules, provider, call, tries.number(), admission).await;
         let (trouble, mut record, connection) = match heard {
@@ -69,6 +81,14 @@ async fn ask_until_final(
         let failed = Failed { trouble: &trouble, http_status: record.http_status, took: record.took, connection };
         let next = tries.after(failed, &rules.retry, (rules.random)());
         tell(rules, provider, pass, sent, &failed);
+        // Before the permit is given back, so that no other call of the API slips through.
+        match reach(&trouble, next) {
+            Reach::Call => {}
+            Reach::Doubt => doubt = doubt.take().or_else(|| provider.apis.doubt(dataset)),
+            Reach::Day => drop(provider.apis.leave_alone(dataset, Some(provider.end_of_day()), &trouble.why)),
+            Reach::Api => drop(provider.apis.leave_alone(dataset, None, &trouble.why)),
+            Reach::Provider => drop(provider.apis.leave_all_alone(dataset, &trouble.why)),
+        }
         record.why = Some(trouble.why.clone());
         let ended = rules.clock.now();
         let step = if rules.stop.is_stopping() { NextStep::Done } else { step(next) };
@@ -83,13 +103,48 @@ async fn ask_until_final(
         drop(permit);
         match next {
             Next::End => return Err(End::Trouble(Box::new(trouble))),
-            Next::Defer { wait } => return Err(provider.leave_alone(&call.label.dataset, wait, &trouble.why).into()),
+            Next::Defer { wait } => return Err(provider.leave_alone_for(dataset, wait, &trouble.why).into()),
             Next::WhenProviderAnswers => rested?,
             Next::Again { wait } => {
                 rested?;
                 wait_to_retry(rules, &mut seat, ended, wait).await?;
             }
         }
+    }
+}
+
+/// How far beyond its call a trouble reaches.
+enum Reach {
+    Call,
+    /// Its API, until one more call has shown whether the refusal was a mistake.
+    Doubt,
+    /// Its API, until the day is over.
+    Day,
+    /// Its API, for the rest of the run.
+    Api,
+    /// Its provider, for the rest of the run.
+    Provider,
+}
+
+fn reach(trouble: &Trouble, next: Next) -> Reach {
+    match (trouble.kind, trouble.scope, next) {
+        (TroubleKind::Spent, _, _) => Reach::Day,
+        (TroubleKind::Refused, _, Next::Again { .. }) => Reach::Doubt,
+        (TroubleKind::Refused, Scope::Run, _) => Reach::Provider,
+        (TroubleKind::Refused | TroubleKind::Invalid, Scope::Api, _) => Reach::Api,
+        (TroubleKind::Invalid, Scope::Run, _) => Reach::Provider,
+        (TroubleKind::Refused | TroubleKind::Invalid, Scope::Attempt | Scope::Job, _)
+        | (
+            TroubleKind::Retry
+            | TroubleKind::Misfit
+            | TroubleKind::SlowDown
+            | TroubleKind::TooBig
+            | TroubleKind::Restart
+            | TroubleKind::Later
+            | TroubleKind::Garbled,
+            _,
+            _,
+        ) => Reach::Call,
     }
 }
 
@@ -180,7 +235,7 @@ fn tell(rules: &Rules, provider: &Provider, pass: Pass<'_>, sent: Nanos, failed:
         // It says nothing: another canary may go at once.
         (_, Connection::Stale) => drop(pass),
         // A refusal may be a ban in disguise.
-        (TroubleKind::Retry | TroubleKind::Garbled | TroubleKind::Refused, Connection::Other) => {
+        (TroubleKind::Retry | TroubleKind::Misfit | TroubleKind::Garbled | TroubleKind::Refused, Connection::Other) => {
             provider.traffic.silent(pass, sent, asked, why);
         }
         (

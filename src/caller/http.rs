@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +11,6 @@ use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, LOCATION, RETRY
 use reqwest::{Client, Response, Url, redirect};
 use rustls::ClientConfig;
 
-use super::answer::RawAnswer;
 use super::clock::Clock;
 use super::connect::{ConnectTimedOut, Connected, OneAtATime};
 use super::pacer::Pacer;
@@ -20,25 +18,9 @@ use super::request::SecretUrl;
 use super::retry::Connection;
 use super::retry_after;
 use super::wire::{Exchange, Fault, Wire};
+use crate::decode::RawAnswer;
 use crate::model::outcome::{Scope, Trouble, TroubleKind};
-
-/// How requests are made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpSettings {
-    /// TCP and TLS of one connection.
-    pub connect_timeout: Duration,
-    /// Until the head of an answer, and then between any two pieces of its body.
-    pub read_timeout: Duration,
-    /// The whole exchange.
-    pub total_timeout: Duration,
-    /// An unused connection is kept this long; below what common servers keep, so that they rarely close it under us.
-    pub pool_idle_timeout: Duration,
-    /// Bytes of a body, decompressed.
-    pub body_limit: u64,
-    pub user_agent: String,
-    /// Certificates in PEM form to trust besides the roots of Mozilla.
-    pub ca_file: Option<PathBuf>,
-}
+use crate::settings::http::HttpSettings;
 
 /// The client cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +45,7 @@ impl HttpWire {
             .http1_only()
             .gzip(true)
             .tcp_nodelay(true)
-            .pool_idle_timeout(settings.pool_idle_timeout)
+            .pool_idle_timeout(settings.idle_timeout)
             .user_agent(&settings.user_agent)
             .tls_backend_preconfigured(tls)
             // Timeouts are ours, here and in the connector, so that each is named as what it is.
@@ -106,7 +88,7 @@ impl HttpWire {
     /// Reads piece by piece and counts what comes out of the decompressor: no header says how much that will be.
     async fn read(&self, mut response: Response, request: &Request) -> Result<Bytes, Fault> {
         let status = response.status().as_u16();
-        let limit = self.settings.body_limit;
+        let limit = self.settings.max_body;
         if response.content_length().is_some_and(|announced| announced > limit) {
             return Err(request.too_large(limit, status));
         }
@@ -199,21 +181,6 @@ impl Request {
 impl Fault {
     fn answered(trouble: Trouble, status: u16) -> Self {
         Self { trouble, sent: true, connection: Connection::Other, http_status: Some(status) }
-    }
-}
-
-impl Default for HttpSettings {
-    /// The values of the default settings.
-    fn default() -> Self {
-        Self {
-            connect_timeout: Duration::from_secs(5),
-            read_timeout: Duration::from_secs(15),
-            total_timeout: Duration::from_secs(60),
-            pool_idle_timeout: Duration::from_secs(4),
-            body_limit: 64 * 1024 * 1024,
-            user_agent: concat!("gapless/", env!("CARGO_PKG_VERSION"), " (+", env!("CARGO_PKG_REPOSITORY"), ")").to_owned(),
-            ca_file: None,
-        }
     }
 }
 

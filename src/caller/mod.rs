@@ -4,8 +4,9 @@
 //! its worker's place. Nothing in here shows the key: it stands in the URL, which only `http.rs` sees.
 
 mod alarm;
-mod answer;
+mod api;
 mod body;
+mod budget;
 mod call;
 mod clock;
 mod connect;
@@ -30,21 +31,23 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-pub use answer::RawAnswer;
-pub use body::{Answer, Judge, KeptBody};
+pub use body::{Answer, Judge};
 pub use call::{Call, End, Failure, Fetched};
 pub use clock::{Clock, Nanos};
 pub use fetch::Random;
-pub use http::{ClientError, HttpSettings};
+pub use http::ClientError;
 pub use pacer::Pacer;
 pub use place::{Place, Places};
 pub use provider::{LimitsError, ProviderLimits};
 pub use request::{KeyParam, PageRequest};
-pub use retry::{RetryAfterRule, RetrySettings};
 pub use tls::CaFileError;
 
 use crate::model::event::Listener;
 use crate::model::name::Name;
+use crate::settings::http::HttpSettings;
+use crate::settings::retry::RetrySettings;
+use api::{Asker, Leave};
+use budget::Budget;
 use fetch::Rules;
 use http::HttpWire;
 use provider::Provider;
@@ -59,12 +62,14 @@ pub struct Caller {
 }
 
 /// How a run calls.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct CallerSettings {
     /// One for each provider that will be asked.
     pub providers: Vec<ProviderLimits>,
     pub http: HttpSettings,
     pub retry: RetrySettings,
+    /// Attempts the whole run may make; `None` is no limit.
+    pub max_calls: Option<u64>,
 }
 
 /// What a caller takes from the world around it.
@@ -111,7 +116,8 @@ impl Caller {
             let provider = Provider::new(limits, patience, pacer, wire, clock.clone(), Arc::clone(&listener));
             providers.insert(name, provider);
         }
-        let rules = Rules { retry: settings.retry, clock, random, listener, stop: Stop::default() };
+        let budget = Budget::new(settings.max_calls);
+        let rules = Rules { retry: settings.retry, clock, random, listener, stop: Stop::default(), budget };
         Ok(Self { rules: Arc::new(rules), providers: Arc::new(providers) })
     }
 
@@ -125,7 +131,8 @@ impl Caller {
     /// # use std::net::TcpListener;
     /// # use std::sync::Arc;
     /// # use gapless::caller::*;
-    /// # use gapless::model::{attempt::CallLabel, event::Listeners, job::*, name::Name, outcome::*, partition::Partition};
+    /// # use gapless::model::{attempt::CallLabel, event::Listeners, job::*, name::Name, outcome::*, partition::Partition, rate::Rate};
+    /// # use gapless::{decode::RawAnswer, settings::{http::HttpSettings, retry::RetrySettings}};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let server = TcpListener::bind("127.0.0.1:0")?;
@@ -136,8 +143,10 @@ impl Caller {
     /// #     client.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\nnope").unwrap();
     /// # });
     /// let provider = Name::literal("open_data");
-    /// let limits = ProviderLimits { provider: provider.clone(), concurrency: 4, rps: 40.0 };
-    /// let settings = CallerSettings { providers: vec![limits], ..CallerSettings::default() };
+    /// let rate = Rate::PerSecond(40.0);
+    /// let limits = ProviderLimits { provider: provider.clone(), concurrency: 4, rate, zone: jiff::tz::TimeZone::UTC };
+    /// let (http, retry) = (HttpSettings::default(), RetrySettings::default());
+    /// let settings = CallerSettings { providers: vec![limits], http, retry, max_calls: None };
     /// let clock = Clock::precise();
     /// let surroundings =
     ///     Surroundings { clock, random: Arc::new(fastrand::f64), listener: Arc::new(Listeners::default()) };
@@ -169,6 +178,26 @@ impl Caller {
     pub async fn fetch(&self, call: Call) -> Result<Fetched, Failure> {
         let provider = self.providers.get(&call.provider).expect("a caller is made with every provider it is asked for");
         fetch::fetch(&self.rules, provider, call).await
+    }
+
+    /// Nobody asks for a dataset of the provider in this run any more; its calls are deferred.
+    pub fn stop_api(&self, provider: &Name, dataset: &Name, why: &str) {
+        if let Some(provider) = self.providers.get(provider) {
+            provider.apis.leave_alone(dataset, None, why);
+        }
+    }
+
+    /// Why a dataset of the provider is left alone at this moment, if it is.
+    pub fn stopped_api(&self, provider: &Name, dataset: &Name) -> Option<String> {
+        match self.providers.get(provider)?.apis.leave(dataset, Asker::Anyone) {
+            Leave::LeftAlone(left) => Some(End::from(left).to_string()),
+            Leave::Granted | Leave::Doubted => None,
+        }
+    }
+
+    /// Whether no new attempt begins: the run was stopped, or its calls are used up.
+    pub fn is_stopping(&self) -> bool {
+        self.rules.stop.is_stopping()
     }
 
     /// No new attempt begins: whoever waits for one ends as interrupted. Requests in flight may land.

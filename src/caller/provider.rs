@@ -1,17 +1,21 @@
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::clock::{Clock, Nanos, later, nanos};
+use super::api::{Apis, Asker, Leave, LeftAlone};
+use super::clock::{Clock, Nanos, later};
 use super::pacer::Pacer;
 use super::place::Seat;
-use super::traffic::{LeftAlone, Pass, Traffic};
+use super::traffic::{Pass, Traffic};
 use super::wire::Wire;
-use crate::model::event::{Event, Listener};
+use crate::definition::provider::Provider as Definition;
+use crate::model::event::Listener;
 use crate::model::name::Name;
+use crate::model::rate::Rate;
 
 /// How much of one provider may be asked at once and a second, over all workers.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,8 +23,9 @@ pub struct ProviderLimits {
     pub provider: Name,
     /// Requests in flight, at least 1.
     pub concurrency: u32,
-    /// Requests a second, at most [`ProviderLimits::MAX_RPS`]; 0 is no limit.
-    pub rps: f64,
+    pub rate: Rate,
+    /// Whose midnight ends the day of a daily quota.
+    pub zone: TimeZone,
 }
 
 /// Limits that cannot be kept.
@@ -28,8 +33,6 @@ pub struct ProviderLimits {
 pub enum LimitsError {
     #[error("`{provider}` must be allowed at least one request in flight")]
     NoPermit { provider: Name },
-    #[error("`{provider}` cannot be asked {rps} times a second: 0 (no limit) to {max}", max = ProviderLimits::MAX_RPS)]
-    Rate { provider: Name, rps: f64 },
 }
 
 /// One provider as the caller sees it: its gates, in the order a request passes them.
@@ -40,9 +43,8 @@ pub(super) struct Provider {
     pacer: Arc<Pacer>,
     pub(super) wire: Box<dyn Wire>,
     in_flight: AtomicU32,
-    left_alone: Mutex<HashMap<Name, (Nanos, String)>>,
+    pub(super) apis: Apis,
     clock: Clock,
-    listener: Arc<dyn Listener>,
 }
 
 /// Leave for one request. It holds a permit until it is dropped.
@@ -63,19 +65,21 @@ pub(super) struct Flight<'p> {
 }
 
 impl ProviderLimits {
-    pub const MAX_RPS: f64 = 1_000_000.0;
+    /// The limits a provider's definition and the user's settings give it.
+    pub fn of(provider: &Definition) -> Self {
+        let zone = TimeZone::get(&provider.zone).expect("checked with the definitions and settings");
+        Self { provider: provider.id.clone(), concurrency: provider.concurrency, rate: provider.rps, zone }
+    }
 
     /// Time between two requests; zero is no limit.
     pub(super) fn interval(&self) -> Result<Duration, LimitsError> {
         if self.concurrency == 0 {
             return Err(LimitsError::NoPermit { provider: self.provider.clone() });
         }
-        if self.rps == 0.0 {
-            return Ok(Duration::ZERO);
-        }
-        let is_in_range = 0.0 < self.rps && self.rps <= Self::MAX_RPS;
-        let interval = is_in_range.then(|| Duration::try_from_secs_f64(1.0 / self.rps).ok()).flatten();
-        interval.ok_or_else(|| LimitsError::Rate { provider: self.provider.clone(), rps: self.rps })
+        Ok(match self.rate {
+            Rate::PerSecond(rate) => Duration::from_secs_f64(1.0 / rate),
+            Rate::Unlimited => Duration::ZERO,
+        })
     }
 }
 
@@ -96,29 +100,34 @@ impl Provider {
             pacer,
             wire,
             in_flight: AtomicU32::new(0),
-            left_alone: Mutex::default(),
+            apis: Apis::new(clock.clone(), listener),
             clock,
-            listener,
         }
     }
 
-    /// Waits until one request for the dataset may leave: pause, permit, slot, in this order.
+    /// Waits until one request for the dataset may leave: API, pause, permit, slot, in this order.
     ///
     /// A slot is reserved only with a permit in hand, so that it cannot go stale in a queue.
-    pub(super) async fn admit(&self, dataset: &Name, seat: &mut Seat) -> Result<Admission<'_>, LeftAlone> {
+    pub(super) async fn admit(&self, dataset: &Name, asker: Asker, seat: &mut Seat) -> Result<Admission<'_>, LeftAlone> {
         let asked = self.clock.now();
         loop {
-            if let Some(left_alone) = self.left_alone(dataset) {
-                return Err(left_alone);
+            match self.apis.leave(dataset, asker) {
+                Leave::Granted => {}
+                Leave::Doubted => {
+                    seat.leave();
+                    self.apis.resolved(dataset).await;
+                    continue;
+                }
+                Leave::LeftAlone(left) => return Err(left),
             }
             let pass = self.traffic.pass(seat).await?;
             let permit = self.permits.acquire().await.expect("permits are never closed");
-            if self.traffic.is_dark_for(&pass) {
+            if self.traffic.is_dark_for(&pass) || self.apis.leave(dataset, asker) != Leave::Granted {
                 continue;
             }
             let at = self.pacer.turn().await;
             // The slot of a call that finds the provider dark stays unused.
-            if self.traffic.is_dark_for(&pass) || self.left_alone(dataset).is_some() {
+            if self.traffic.is_dark_for(&pass) || self.apis.leave(dataset, asker) != Leave::Granted {
                 continue;
             }
             let count = self.in_flight.fetch_add(1, Ordering::AcqRel) + 1;
@@ -127,27 +136,16 @@ impl Provider {
         }
     }
 
-    /// Nobody asks for this dataset before the wait is over. Said once, where it was not known.
-    pub(super) fn leave_alone(&self, dataset: &Name, wait: Duration, why: &str) -> LeftAlone {
-        let now = self.clock.now();
-        let until = later(self.clock.wall(), wait);
-        let known = self.apis().insert(dataset.clone(), (now.saturating_add(nanos(wait)), why.to_owned()));
-        if known.is_none_or(|(until, _)| until <= now) {
-            self.listener.hear(&Event::ApiBlocked { dataset: dataset.clone(), until: Some(until), why: why.to_owned() });
-        }
-        LeftAlone { until, why: why.to_owned() }
+    /// Nobody asks for this dataset before the wait is over.
+    pub(super) fn leave_alone_for(&self, dataset: &Name, wait: Duration, why: &str) -> LeftAlone {
+        self.apis.leave_alone(dataset, Some(later(self.clock.wall(), wait)), why)
     }
 
-    fn left_alone(&self, dataset: &Name) -> Option<LeftAlone> {
-        let now = self.clock.now();
-        let apis = self.apis();
-        let (until, why) = apis.get(dataset).filter(|(until, _)| *until > now)?;
-        let until = later(self.clock.wall(), Duration::from_nanos(until - now));
-        Some(LeftAlone { until, why: why.clone() })
-    }
-
-    fn apis(&self) -> MutexGuard<'_, HashMap<Name, (Nanos, String)>> {
-        self.left_alone.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The end of the provider's day, when a daily quota begins anew.
+    pub(super) fn end_of_day(&self) -> Timestamp {
+        let now = self.clock.wall().to_zoned_datetime(self.limits.zone.clone());
+        let midnight = now.tomorrow().and_then(|tomorrow| tomorrow.start_of_day());
+        midnight.map_or(Timestamp::MAX, |midnight| midnight.timestamp())
     }
 }
 

@@ -1,37 +1,7 @@
 use std::time::Duration;
 
 use crate::model::outcome::{Trouble, TroubleKind};
-
-/// When a call asks again, and how long it waits first.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RetrySettings {
-    /// Tries after the first.
-    pub max_retries: u32,
-    /// Wait before the first retry; each further one is `multiplier` times as long, `max_delay` at most.
-    pub delay: Duration,
-    pub multiplier: f64,
-    pub max_delay: Duration,
-    /// Up to this much is added to a wait, never taken off, and never beyond `max_delay`.
-    pub jitter: Duration,
-    /// Time a call may spend in attempts and retry waits together. Waiting for permits, slots and pauses is not counted.
-    pub total_timeout: Option<Duration>,
-    pub retry_after: RetryAfterRule,
-    /// After an error answer the call holds its permit this long.
-    pub error_pause: Duration,
-    /// Without a success for this long, a throttled provider's calls are deferred.
-    pub throttle_patience: Duration,
-}
-
-/// What `Retry-After` above `max_delay` does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RetryAfterRule {
-    /// The API is left alone until then.
-    Strict,
-    /// The wait is cut at `max_delay`.
-    Capped,
-    /// The header is disregarded, short or long.
-    Ignore,
-}
+use crate::settings::retry::{RetryAfterRule, RetrySettings};
 
 /// No call sits in a longer wait than this: it is deferred.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -83,7 +53,7 @@ impl RetrySettings {
         let asked = trouble.retry_after.filter(|asked| !asked.is_zero())?;
         let is_meant = matches!(http_status, Some(429 | 503))
             || match trouble.kind {
-                TroubleKind::Retry | TroubleKind::SlowDown => true,
+                TroubleKind::Retry | TroubleKind::Misfit | TroubleKind::SlowDown => true,
                 TroubleKind::Spent
                 | TroubleKind::Refused
                 | TroubleKind::Invalid
@@ -100,7 +70,7 @@ impl RetrySettings {
     }
 
     /// The wait before retry `index`, from 0. `random` is in 0 to 1.
-    pub(super) fn wait(&self, index: u32, random: f64) -> Duration {
+    pub(super) fn jittered_wait(&self, index: u32, random: f64) -> Duration {
         let longest = self.max_delay.saturating_sub(self.jitter);
         let seconds = self.delay.as_secs_f64() * self.multiplier.powi(i32::try_from(index).unwrap_or(i32::MAX));
         let wait = Duration::try_from_secs_f64(seconds).unwrap_or(longest).min(longest);
@@ -119,7 +89,7 @@ impl Tries {
         self.spent += failed.took;
         let may_go_on = match failed.trouble.kind {
             TroubleKind::SlowDown => return Next::WhenProviderAnswers,
-            TroubleKind::Retry | TroubleKind::Garbled => self.used < settings.max_retries,
+            TroubleKind::Retry | TroubleKind::Misfit | TroubleKind::Garbled => self.used < settings.max_retries,
             // One answer is no proof: gateways hand out refusals by mistake.
             TroubleKind::Refused => !std::mem::replace(&mut self.has_confirmed, true),
             TroubleKind::Spent | TroubleKind::Invalid | TroubleKind::TooBig | TroubleKind::Restart | TroubleKind::Later => {
@@ -138,7 +108,7 @@ impl Tries {
             self.has_reconnected = true;
             return Next::Again { wait: Duration::ZERO };
         }
-        let wait = settings.wait(self.waits, random).max(asked);
+        let wait = settings.jittered_wait(self.waits, random).max(asked);
         if settings.total_timeout.is_some_and(|limit| self.spent.saturating_add(wait) >= limit) {
             return Next::End;
         }
@@ -148,22 +118,5 @@ impl Tries {
         self.waits += 1;
         self.spent += wait;
         Next::Again { wait }
-    }
-}
-
-impl Default for RetrySettings {
-    /// The values of design section 2.
-    fn default() -> Self {
-        Self {
-            max_retries: 4,
-            delay: Duration::from_secs(2),
-            multiplier: 3.0,
-            max_delay: Duration::from_secs(60),
-            jitter: Duration::ZERO,
-            total_timeout: None,
-            retry_after: RetryAfterRule::Strict,
-            error_pause: Duration::from_millis(500),
-            throttle_patience: Duration::from_secs(600),
-        }
     }
 }

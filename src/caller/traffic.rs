@@ -1,9 +1,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::sync::watch;
 
+use super::api::LeftAlone;
 use super::clock::{Clock, Nanos, later};
 use super::pacer::Pacer;
 use super::pause::{Pause, Refused, Way, Witness};
@@ -39,13 +39,6 @@ pub(super) struct Canary<'t> {
     is_back: bool,
 }
 
-/// The provider is to be left alone until then.
-#[derive(Debug)]
-pub(super) struct LeftAlone {
-    pub(super) until: Timestamp,
-    pub(super) why: String,
-}
-
 /// Shorter waits are sat out in the worker's place.
 const SHORT: Duration = Duration::from_secs(1);
 
@@ -77,7 +70,7 @@ impl Traffic {
                 }
                 Way::Deferred { until, why } => {
                     let until = later(self.clock.wall(), Duration::from_nanos(until - now));
-                    return Err(LeftAlone { until, why });
+                    return Err(LeftAlone { until: Some(until), why });
                 }
                 Way::WaitUntil(until) | Way::WaitForCanary { until } => until,
             };

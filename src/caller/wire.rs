@@ -1,8 +1,8 @@
 use std::pin::Pin;
 
-use super::answer::RawAnswer;
 use super::request::SecretUrl;
 use super::retry::Connection;
+use crate::decode::RawAnswer;
 use crate::model::outcome::Trouble;
 
 /// One HTTP request a call, no more: the border to the HTTP client.

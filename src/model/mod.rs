@@ -1,6 +1,7 @@
 //! Pure values, one noun a file. Nothing here reads a clock, a file or the network.
 
 pub mod attempt;
+pub mod body;
 pub mod event;
 pub mod job;
 pub mod month;

@@ -1,6 +1,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::resolved::Settings;
+
 /// Limits of one HTTP attempt. `connect < read < total`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
@@ -16,4 +18,11 @@ pub struct HttpSettings {
     pub user_agent: String,
     /// Certificates (PEM) trusted besides the public ones.
     pub ca_file: Option<PathBuf>,
+}
+
+impl Default for HttpSettings {
+    /// The values of `config/default.toml`.
+    fn default() -> Self {
+        Settings::defaults().http
+    }
 }

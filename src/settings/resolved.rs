@@ -83,6 +83,11 @@ impl Settings {
         Ok(settings)
     }
 
+    /// The defaults alone.
+    pub fn defaults() -> Self {
+        Self::load(None, [], []).expect("the defaults are legal; a test loads them")
+    }
+
     /// Whether every dataset and provider named in the settings is one of the catalog's, and every provider can be used.
     pub fn check_names(&self, catalog: &Catalog) -> Result<(), SettingsError> {
         let mut problems = Vec::new();

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use super::resolved::Settings;
+
 /// How often and after which waits a call is tried again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetrySettings {
@@ -55,5 +57,12 @@ impl RetryAfterRule {
             "ignore" => Some(Self::Ignore),
             _ => None,
         }
+    }
+}
+
+impl Default for RetrySettings {
+    /// The values of `config/default.toml`.
+    fn default() -> Self {
+        Settings::defaults().retry
     }
 }

@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::body::KeptBody;
 use super::dataset::Declared;
 use crate::model::attempt::Attempt;
+use crate::model::body::KeptBody;
 use crate::model::job::{JobId, PageNumber, PartitionId, ReadNumber};
 use crate::model::page::Page;
 use crate::model::partition::Partition;

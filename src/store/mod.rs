@@ -2,7 +2,6 @@
 //!
 //! One struct for every backend; what only SQLite does is in `sqlite/`.
 
-pub mod body;
 pub mod cell;
 pub mod dataset;
 pub mod error;
@@ -18,7 +17,6 @@ mod value;
 
 use jiff::Timestamp;
 
-use self::body::KeptBody;
 use self::cell::Cell;
 use self::dataset::Declared;
 use self::error::StoreError;
@@ -29,6 +27,7 @@ use self::state::{ApiState, CoverageLine, PartitionState, RegionLine};
 use self::url::StoreUrl;
 use crate::definition::dataset::Dataset;
 use crate::model::attempt::Attempt;
+use crate::model::body::KeptBody;
 use crate::model::job::{JobId, PageNumber, ReadNumber, RunId};
 use crate::model::name::Name;
 use crate::model::partition::Partition;

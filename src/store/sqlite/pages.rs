@@ -8,8 +8,8 @@ use super::ledger::instant;
 use super::write::Tx;
 use super::{SqliteStore, rows};
 use crate::model::attempt::Attempt;
+use crate::model::body::KeptBody;
 use crate::model::job::{JobId, PageNumber, ReadNumber};
-use crate::store::body::KeptBody;
 use crate::store::error::StoreError;
 use crate::store::job::StoredPage;
 

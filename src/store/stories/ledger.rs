@@ -2,12 +2,12 @@ use jiff::Timestamp;
 
 use super::stories;
 use super::world::{World, apartments_page, attempt};
+use crate::model::body::KeptBody;
 use crate::model::job::{PageNumber, ReadNumber};
 use crate::model::month::Month;
 use crate::model::name::Name;
 use crate::model::outcome::Outcome;
 use crate::model::verdict::Verdict;
-use crate::store::body::KeptBody;
 use crate::store::job::StoredPage;
 use crate::store::state::{ApiState, RegionLine};
 

@@ -5,6 +5,7 @@ use tempfile::TempDir;
 
 use crate::definition::dataset::Dataset;
 use crate::model::attempt::{Attempt, CallLabel};
+use crate::model::body::KeptBody;
 use crate::model::job::{PageNumber, ReadNumber, RunId};
 use crate::model::outcome::{Outcome, Scope};
 use crate::model::page::Page;
@@ -12,7 +13,6 @@ use crate::model::partition::Partition;
 use crate::model::record::{Records, RowHash};
 use crate::model::tree::{NameId, NodeKind, Span, TreeBuilder};
 use crate::model::verdict::Verdict;
-use crate::store::body::KeptBody;
 use crate::store::cell::Cell;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;

@@ -1,9 +1,12 @@
 /// The body of a page as received, without the key, compressed to be kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct KeptBody {
-    pub(super) zstd: Vec<u8>,
-    pub(super) raw_bytes: u64,
-    pub(super) blake3: [u8; 32],
+    /// Compressed with zstd.
+    pub zstd: Vec<u8>,
+    /// Bytes before compression.
+    pub raw_bytes: u64,
+    /// BLAKE3 of the uncompressed body.
+    pub blake3: [u8; 32],
 }
 
 /// The fastest level: these bodies repeat their field names in every row and shrink to a tenth at any level.
@@ -20,5 +23,11 @@ impl KeptBody {
     pub fn raw(&self) -> Option<Vec<u8>> {
         let raw = zstd::bulk::decompress(&self.zstd, usize::try_from(self.raw_bytes).ok()?).ok()?;
         (*blake3::hash(&raw).as_bytes() == self.blake3).then_some(raw)
+    }
+}
+
+impl std::fmt::Debug for KeptBody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "KeptBody({} bytes, {} kept)", self.raw_bytes, self.zstd.len())
     }
 }
