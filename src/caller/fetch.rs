@@ -7,7 +7,7 @@ use super::api::{Asker, Doubt, LeftAlone};
 use super::body::{self, Answer, Judged};
 use super::budget::Budget;
 use super::call::{Call, End, Failure, Fetched};
-use super::clock::{Clock, Nanos};
+use super::clock::{Clock, Nanos, later, nanos};
 use super::place::Seat;
 use super::provider::{Admission, Provider};
 use super::retry::{Connection, Failed, Next, Tries};
@@ -93,23 +93,27 @@ async fn ask_until_final(
         let ended = rules.clock.now();
         let step = if rules.stop.is_stopping() { NextStep::Done } else { step(next) };
         conclude(rules, attempts, record, step);
-        let rest = match next {
+        let (then, rest) = match next {
             // The server had closed the connection before it saw the request: there is nobody to be gentle with.
-            Next::Again { wait: Duration::ZERO } => Duration::ZERO,
-            Next::Again { .. } | Next::WhenProviderAnswers | Next::Defer { .. } | Next::End => rules.retry.error_pause,
+            Next::Again { wait: Duration::ZERO } => (Ok(Duration::ZERO), Duration::ZERO),
+            Next::Again { wait } => (Ok(wait), rules.retry.error_pause),
+            Next::WhenProviderAnswers => (Ok(Duration::ZERO), rules.retry.error_pause),
+            // Before the rest, in which others would ask.
+            Next::LeaveAlone { wait } => {
+                (Err(provider.leave_alone_for(dataset, wait, &trouble.why).into()), rules.retry.error_pause)
+            }
+            Next::Defer { wait } => {
+                let until = later(rules.clock.wall(), wait);
+                (Err(End::Deferred { until: Some(until), why: trouble.why.clone() }), rules.retry.error_pause)
+            }
+            Next::End => (Err(End::Trouble(Box::new(trouble))), rules.retry.error_pause),
         };
         // Held with the permit, so that fast refusals never speed us up.
         let rested = rules.stop.before(rules.clock.sleep(rest)).await;
         drop(permit);
-        match next {
-            Next::End => return Err(End::Trouble(Box::new(trouble))),
-            Next::Defer { wait } => return Err(provider.leave_alone_for(dataset, wait, &trouble.why).into()),
-            Next::WhenProviderAnswers => rested?,
-            Next::Again { wait } => {
-                rested?;
-                wait_to_retry(rules, &mut seat, ended, wait).await?;
-            }
-        }
+        let wait = then?;
+        rested?;
+        wait_to_retry(rules, &mut seat, ended, wait).await?;
     }
 }
 
@@ -249,7 +253,7 @@ fn step(next: Next) -> NextStep {
     match next {
         Next::Again { wait } => NextStep::RetryIn(wait),
         Next::WhenProviderAnswers => NextStep::WaitForProvider,
-        Next::Defer { .. } | Next::End => NextStep::Done,
+        Next::LeaveAlone { .. } | Next::Defer { .. } | Next::End => NextStep::Done,
     }
 }
 
@@ -258,7 +262,7 @@ async fn wait_to_retry(rules: &Rules, seat: &mut Seat, ended: Nanos, wait: Durat
     if wait >= LONG {
         seat.leave();
     }
-    let until = ended.saturating_add(super::clock::nanos(wait));
+    let until = ended.saturating_add(nanos(wait));
     rules.stop.before(rules.clock.sleep_until(until)).await
 }
 

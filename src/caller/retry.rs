@@ -38,9 +38,18 @@ pub(super) enum Connection {
 /// What a call does after an attempt that brought no page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Next {
-    Again { wait: Duration },
+    Again {
+        wait: Duration,
+    },
     WhenProviderAnswers,
-    Defer { wait: Duration },
+    /// The server asked for more than a call waits: its whole API is left alone.
+    LeaveAlone {
+        wait: Duration,
+    },
+    /// Our own wait is too long to sit out.
+    Defer {
+        wait: Duration,
+    },
     End,
 }
 
@@ -98,8 +107,8 @@ impl Tries {
         };
         self.used += 1;
         let asked = settings.asked(failed.trouble, failed.http_status).unwrap_or(Duration::ZERO);
-        if asked > settings.max_delay {
-            return Next::Defer { wait: asked };
+        if asked > settings.max_delay.min(LONGEST_WAIT) {
+            return Next::LeaveAlone { wait: asked };
         }
         if !may_go_on {
             return Next::End;

@@ -1,5 +1,6 @@
-use super::clock::{Nanos, nanos};
 use std::time::Duration;
+
+use super::clock::{Nanos, nanos};
 
 /// The share of its rate a provider gets for a while after it refused for speed.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::api::LeftAlone;
-use super::clock::{Clock, Nanos, later};
+use super::clock::{Clock, Nanos, later, nanos};
 use super::pacer::Pacer;
 use super::pause::{Pause, Refused, Way, Witness};
 use super::place::Seat;
@@ -74,7 +74,7 @@ impl Traffic {
                 }
                 Way::WaitUntil(until) | Way::WaitForCanary { until } => until,
             };
-            if until.saturating_sub(now) >= super::clock::nanos(SHORT) {
+            if until.saturating_sub(now) >= nanos(SHORT) {
                 seat.leave();
             }
             tokio::select! {

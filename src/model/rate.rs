@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RateSpelling", into = "RateSpelling")]
 pub enum Rate {
-    /// More than 0, at most [`Rate::MAX`].
+    /// From [`Rate::MIN`] to [`Rate::MAX`].
     PerSecond(f64),
     /// Written `none`: only the calls in flight are limited.
     Unlimited,
@@ -30,6 +30,8 @@ enum RateSpelling {
 impl Rate {
     /// Above it a call would leave every microsecond: no such source exists.
     pub const MAX: f64 = 1_000_000.0;
+    /// Below it a call would leave once in twelve days.
+    pub const MIN: f64 = 1e-6;
 
     pub fn per_second(self) -> Option<f64> {
         match self {
@@ -43,7 +45,7 @@ impl TryFrom<f64> for Rate {
     type Error = RateError;
 
     fn try_from(rate: f64) -> Result<Self, RateError> {
-        let is_rate = rate > 0.0 && rate <= Self::MAX;
+        let is_rate = (Self::MIN..=Self::MAX).contains(&rate);
         is_rate.then_some(Self::PerSecond(rate)).ok_or_else(|| RateError { text: rate.to_string() })
     }
 }
@@ -101,7 +103,7 @@ mod tests {
         check("0.5", Some(Rate::PerSecond(0.5)));
         check("none", Some(Rate::Unlimited));
         check("1000000", Some(Rate::PerSecond(1e6)));
-        for wrong in ["0", "-1", "NaN", "inf", "1000001", "1e9", "", "fast"] {
+        for wrong in ["0", "-1", "NaN", "inf", "1000001", "1e9", "1e-300", "", "fast"] {
             check(wrong, None);
         }
     }

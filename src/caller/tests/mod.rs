@@ -1,3 +1,4 @@
+mod connect;
 mod pause;
 mod retry;
 mod server;
@@ -13,15 +14,21 @@ use jiff::Timestamp;
 use super::retry::Connection;
 use super::wire::{Exchange, Fault, Wire};
 use super::*;
+use jiff::tz::TimeZone;
+
+use crate::decode::RawAnswer;
 use crate::model::attempt::{Attempt, CallLabel};
-use crate::model::event::Event;
+use crate::model::event::{Event, NextStep};
 use crate::model::job::{JobId, PageNumber, ReadNumber};
 use crate::model::outcome::{Judgement, Outcome, Scope, Trouble, TroubleKind};
 use crate::model::page::Page;
 use crate::model::partition::Partition;
+use crate::model::rate::Rate;
 use crate::model::record::Records;
 use crate::model::secret::ServiceKey;
 use crate::model::tree::Tree;
+use crate::settings::http::HttpSettings;
+use crate::settings::retry::{RetryAfterRule, RetrySettings};
 
 const MS: Nanos = 1_000_000;
 const SECOND: Nanos = 1_000 * MS;
@@ -114,6 +121,14 @@ impl Ears {
         self.0.lock().unwrap().iter().filter(|event| is_it(event)).count()
     }
 
+    fn steps(&self) -> Vec<NextStep> {
+        let step = |event: &Event| match event {
+            Event::AttemptEnded { next, .. } => Some(*next),
+            _ => None,
+        };
+        self.0.lock().unwrap().iter().filter_map(step).collect()
+    }
+
     fn pauses(&self) -> Vec<u64> {
         let pause = |event: &Event| match event {
             Event::ProviderPaused { pause, .. } => Some(pause.as_secs()),
@@ -137,7 +152,8 @@ fn provider() -> Name {
 }
 
 fn limits(concurrency: u32, rps: f64) -> ProviderLimits {
-    ProviderLimits { provider: provider(), concurrency, rps }
+    let rate = if rps == 0.0 { Rate::Unlimited } else { Rate::PerSecond(rps) };
+    ProviderLimits { provider: provider(), concurrency, rate, zone: TimeZone::UTC }
 }
 
 fn retry_settings() -> RetrySettings {
@@ -152,7 +168,7 @@ impl World {
     ) -> Self {
         let clock = Clock::tokio(START.parse().unwrap());
         let (ears, sends) = (Ears::default(), Arc::default());
-        let settings = CallerSettings { providers: vec![limits], retry, ..CallerSettings::default() };
+        let settings = CallerSettings { providers: vec![limits], http: HttpSettings::default(), retry, max_calls: None };
         let script: Arc<Script> = Arc::new(script);
         let caller = Caller::with_wire(settings, surroundings(&clock, &ears), |_| {
             let script = Arc::clone(&script);
@@ -166,7 +182,7 @@ impl World {
     /// Over real sockets, in real time.
     fn calling(base_url: String, limits: ProviderLimits, http: HttpSettings, retry: RetrySettings) -> Self {
         let (clock, ears) = (Clock::precise(), Ears::default());
-        let settings = CallerSettings { providers: vec![limits], http, retry };
+        let settings = CallerSettings { providers: vec![limits], http, retry, max_calls: None };
         let caller = Caller::new(settings, surroundings(&clock, &ears)).unwrap();
         Self { caller, ears, clock, sends: Arc::default(), base_url }
     }

@@ -56,7 +56,7 @@ async fn after_ten_minutes_in_the_dark_calls_are_deferred() {
 async fn nobody_waits_for_a_pause_of_more_than_a_minute() {
     let world = World::scripted(limits(1, 0.0), retry_settings(), |_, _| Reply::RetryAfter(429, 3_600));
     let failure = world.fetch().await.unwrap_err();
-    assert!(matches!(failure.end, End::Deferred { until, .. } if until >= at(3_600)), "{failure}");
+    assert!(matches!(failure.end, End::Deferred { until, .. } if until >= Some(at(3_600))), "{failure}");
     assert!(world.clock.now() < SECOND);
 }
 
@@ -69,6 +69,24 @@ async fn a_canary_that_hears_nothing_is_as_bad_as_refused() {
     });
     world.fetch().await.unwrap();
     assert_eq!(world.ears.pauses(), [1, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_canary_whose_old_connection_died_says_nothing() {
+    let world = World::scripted(limits(1, 0.0), retry_settings(), |index, _| match index {
+        0 => Reply::Status(429),
+        1 => Reply::Fails(Connection::Stale),
+        _ => Reply::Status(200),
+    });
+    world.fetch().await.unwrap();
+    assert_eq!((world.ears.pauses(), world.waits()), (vec![1], vec![1_000, 0]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_finds_the_provider_dark_at_its_slot_does_not_send() {
+    let world = World::scripted(limits(4, 5.0), retry_settings(), |index, _| Reply::Status(if index == 0 { 429 } else { 200 }));
+    world.fetch_many(4).join_all().await;
+    assert!(world.sends()[1] >= SECOND, "{:?}", world.sends());
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,5 @@
 use super::super::retry::{Failed, LONGEST_WAIT, Next, Tries};
 use super::*;
-use crate::model::event::NextStep;
 
 #[tokio::test(start_paused = true)]
 async fn retries_wait_2_6_18_and_54_seconds_and_nothing_after_the_last() {
@@ -9,7 +8,7 @@ async fn retries_wait_2_6_18_and_54_seconds_and_nothing_after_the_last() {
     assert_eq!(world.waits(), [2_000, 6_000, 18_000, 54_000]);
     assert_eq!(world.clock.now(), world.sends()[4] + 100 * MS, "no sleep after the last try");
     assert_eq!(failure.attempts.iter().map(|attempt| attempt.number).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
-    let steps: Vec<NextStep> = steps(&world);
+    let steps = world.ears.steps();
     assert_eq!(steps[0], NextStep::RetryIn(Duration::from_secs(2)));
     assert_eq!(steps[4], NextStep::Done);
 }
@@ -79,7 +78,7 @@ async fn a_call_that_waits_to_retry_gives_its_workers_place_to_another() {
     let (caller, mut call) = (world.caller.clone(), world.call());
     call.place = Some(place.clone());
     let failing = tokio::spawn(async move { caller.fetch(call).await });
-    let other = places.take().await;
+    let other = tokio::time::timeout(Duration::from_secs(1), places.take()).await.unwrap();
     assert!(world.clock.now() < SECOND, "taken during the wait, not after it");
     assert!(!place.is_taken());
     tokio::time::sleep(Duration::from_secs(5)).await;
@@ -146,7 +145,8 @@ async fn retry_after_beyond_the_longest_wait_leaves_the_api_alone_until_then() {
         if index == 0 { Reply::RetryAfter(503, 300) } else { Reply::Status(200) }
     });
     let until = |end: &End| match end {
-        End::Deferred { until, .. } => until.as_second() - at(0).as_second(),
+        End::Deferred { until: Some(until), .. } => until.as_second() - at(0).as_second(),
+        End::Deferred { until: None, .. } => panic!("a time was named"),
         End::Trouble(_) | End::Interrupted => panic!("{end}"),
     };
     assert_eq!(until(&world.fetch().await.unwrap_err().end), 300);
@@ -191,7 +191,7 @@ fn retry_after_is_heard_only_where_it_is_meant() {
 #[test]
 fn jitter_is_added_and_never_goes_beyond_the_longest_wait() {
     let settings = RetrySettings { jitter: Duration::from_secs(4), ..retry_settings() };
-    let check = |index, random, seconds| assert_eq!(settings.wait(index, random), Duration::from_secs(seconds));
+    let check = |index, random, seconds| assert_eq!(settings.jittered_wait(index, random), Duration::from_secs(seconds));
     check(0, 0.0, 2);
     check(0, 0.5, 4);
     check(0, 1.0, 6);
@@ -201,7 +201,7 @@ fn jitter_is_added_and_never_goes_beyond_the_longest_wait() {
     check(64, 1.0, 60);
     check(u32::MAX, 0.0, 56);
     let all_jitter = RetrySettings { jitter: Duration::from_secs(90), ..retry_settings() };
-    assert_eq!(all_jitter.wait(0, 1.0), Duration::from_secs(60));
+    assert_eq!(all_jitter.jittered_wait(0, 1.0), Duration::from_secs(60));
 }
 
 #[test]
@@ -213,10 +213,24 @@ fn no_call_sits_in_a_wait_of_more_than_a_minute() {
     assert_eq!(next, Next::Defer { wait: LONGEST_WAIT + Duration::from_secs(1) });
 }
 
-fn steps(world: &World) -> Vec<NextStep> {
-    let step = |event: &Event| match event {
-        Event::AttemptEnded { next, .. } => Some(*next),
-        _ => None,
+#[test]
+fn a_server_that_asks_for_more_than_the_longest_delay_is_left_alone() {
+    let check = |max_delay, asked, next| {
+        let settings = RetrySettings { max_delay: Duration::from_secs(max_delay), ..retry_settings() };
+        let asked = Some(Duration::from_secs(asked));
+        let trouble = Trouble { retry_after: asked, ..Trouble::plain(TroubleKind::Retry, Scope::Attempt, "why") };
+        let failed = Failed { trouble: &trouble, http_status: None, took: Duration::ZERO, connection: Connection::Other };
+        assert_eq!(Tries::default().after(failed, &settings, 0.0), next, "{asked:?} asked, {max_delay} s at most");
     };
-    world.ears.0.lock().unwrap().iter().filter_map(step).collect()
+    check(10, 10, Next::Again { wait: Duration::from_secs(10) });
+    check(10, 11, Next::LeaveAlone { wait: Duration::from_secs(11) });
+    check(600, 61, Next::LeaveAlone { wait: Duration::from_secs(61) });
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_asks_an_api_in_the_rest_after_it_asked_to_be_left_alone() {
+    let world = World::scripted(limits(4, 20.0), RetrySettings::default(), |_, _| Reply::RetryAfter(503, 300));
+    let calls = world.fetch_many(8).join_all().await;
+    assert!(calls.iter().all(|call| matches!(call.as_ref().unwrap_err().end, End::Deferred { .. })));
+    assert!(world.sends().iter().all(|sent| *sent <= 101 * MS), "{:?}", world.sends());
 }

@@ -43,6 +43,7 @@ async fn an_answer_that_lands_after_the_stop_is_not_retried() {
     world.caller.stop_claiming();
     let failure = calls.join_all().await.remove(0).unwrap_err();
     assert_eq!((failure.end, outcomes(&failure.attempts)), (End::Interrupted, vec![Outcome::Retry]));
+    assert_eq!(world.ears.steps(), [NextStep::Done]);
     assert_eq!(world.clock.now() / MS, 100, "and is not rested");
 }
 
