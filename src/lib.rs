@@ -6,6 +6,7 @@
 pub mod model;
 
 pub mod definition;
+pub mod sandbox;
 pub mod settings;
 
 pub mod decode;
