@@ -35,13 +35,17 @@ create table declared_column (
 ) strict, without rowid;
 
 create table region (
-    code       text primary key,
+    list       text not null,
+    code       text not null,
+    -- From the widest to the narrowest, joined by blanks.
     name       text not null,
-    name_ko    text,
     valid_from text,
+    -- The first day the code is no longer current.
     valid_to   text,
+    kind       text not null check (kind in ('leaf', 'parent', 'retired')),
     -- Codes joined by commas.
-    successors text
+    successors text,
+    primary key (list, code)
 ) strict, without rowid;
 
 create table run (
@@ -166,5 +170,5 @@ from declared_column
 order by dataset, position;
 
 create view regions as
-select code, name, name_ko, valid_from, valid_to, successors
+select list, code, name, valid_from, valid_to, kind, successors
 from region;

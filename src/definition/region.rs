@@ -42,6 +42,16 @@ pub enum RegionKind {
     Retired,
 }
 
+impl RegionKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Leaf => "leaf",
+            Self::Parent => "parent",
+            Self::Retired => "retired",
+        }
+    }
+}
+
 /// Why regions cannot be chosen. The hint of each is in its text: the codes to use instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegionError {

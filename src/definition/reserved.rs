@@ -7,13 +7,16 @@ pub const STORE_NAMES: &[&str] = &[
     "body",
     "columns",
     "coverage",
-    "dataset_column",
+    "dataset",
+    "declared_column",
     "job",
     "meta",
     "page",
     "partition",
+    "region",
     "regions",
     "run",
+    "schema",
 ];
 
 /// Key words that SQLite or PostgreSQL read as syntax where a table or column name may stand.
@@ -197,6 +200,8 @@ pub fn dataset_objection(name: &str) -> Option<&'static str> {
 pub fn column_objection(name: &str) -> Option<&'static str> {
     if SQL_WORDS.binary_search(&name).is_ok() {
         Some("it is a word of SQL")
+    } else if name.starts_with("sqlite_") || name.starts_with("pg_") {
+        Some("the database keeps such names for itself")
     } else if name.ends_with("_rows") {
         Some("names that end in `_rows` are those of row tables")
     } else {

@@ -6,30 +6,6 @@ use crate::definition::column::Column;
 use crate::definition::dataset::{AxisKind, Dataset};
 use crate::model::name::Name;
 
-/// Names that no dataset may have, besides those that end in `_rows` or begin with `sqlite_` or `pg_`.
-pub const RESERVED_NAMES: [&str; 15] = [
-    "api_state",
-    "attempt",
-    "body",
-    "columns",
-    "coverage",
-    "dataset",
-    "declared_column",
-    "job",
-    "meta",
-    "page",
-    "partition",
-    "region",
-    "regions",
-    "run",
-    "schema",
-];
-
-/// Whether a dataset may not have this name.
-pub fn is_reserved(name: &str) -> bool {
-    RESERVED_NAMES.contains(&name) || name.ends_with("_rows") || name.starts_with("sqlite_") || name.starts_with("pg_")
-}
-
 /// A dataset the store has tables for. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Declared(Arc<Inner>);

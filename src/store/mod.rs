@@ -23,9 +23,10 @@ use self::error::StoreError;
 use self::job::{Job, JobEnd, Settled, StoredPage};
 use self::lock::{CollectLock, LockError};
 use self::sqlite::SqliteStore;
-use self::state::{ApiState, CoverageLine, PartitionState, RegionLine};
+use self::state::{ApiState, CoverageLine, PartitionState};
 use self::url::StoreUrl;
 use crate::definition::dataset::Dataset;
+use crate::definition::region::RegionList;
 use crate::model::attempt::Attempt;
 use crate::model::body::KeptBody;
 use crate::model::job::{JobId, PageNumber, ReadNumber, RunId};
@@ -82,9 +83,9 @@ impl Store {
         self.sqlite.declare(dataset, now).await
     }
 
-    /// Puts `regions` in place of the regions that were there.
-    pub async fn declare_regions(&self, regions: &[RegionLine]) -> Result<(), StoreError> {
-        self.sqlite.declare_regions(regions).await
+    /// Puts the regions of a list in place of those that were there of it.
+    pub async fn declare_regions(&self, list: &RegionList) -> Result<(), StoreError> {
+        self.sqlite.declare_regions(list).await
     }
 
     /// Begins a run. It must hold the lock until it ends: whatever job of an earlier run is still running is dead then.

@@ -2,7 +2,6 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use crate::model::job::{JobId, PartitionId};
-use crate::model::month::Month;
 use crate::model::name::Name;
 use crate::model::verdict::Verdict;
 
@@ -70,17 +69,4 @@ pub struct ApiState {
     pub calls: u64,
     pub blocked_until: Option<Timestamp>,
     pub why: Option<String>,
-}
-
-/// A line of the view `regions`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RegionLine {
-    pub code: String,
-    pub name: String,
-    pub name_ko: Option<String>,
-    pub valid_from: Option<Month>,
-    /// The last month it was valid in.
-    pub valid_to: Option<Month>,
-    /// Codes that took its place.
-    pub successors: Vec<String>,
 }

@@ -6,10 +6,10 @@ use sqlx::Row;
 use super::SqliteStore;
 use super::ledger::{count, instant, spelled};
 use super::pages::number;
-use crate::model::month::Month;
+use crate::definition::region::RegionList;
 use crate::model::name::Name;
 use crate::store::error::StoreError;
-use crate::store::state::{ApiState, RegionLine};
+use crate::store::state::ApiState;
 
 const API_STATE: &str = "select day, calls, blocked_until, why from api_state where dataset = ?1 and key_id = ?2";
 const SET_API_STATE: &str =
@@ -17,9 +17,9 @@ const SET_API_STATE: &str =
     on conflict (dataset, key_id) do update
     set day = excluded.day, calls = excluded.calls, blocked_until = excluded.blocked_until, why = excluded.why";
 const SALT: &str = "select value from meta where name = 'salt'";
-const DROP_REGIONS: &str = "delete from region";
+const DROP_REGIONS: &str = "delete from region where list = ?1";
 const NEW_REGION: &str =
-    "insert into region (code, name, name_ko, valid_from, valid_to, successors) values (?1, ?2, ?3, ?4, ?5, ?6)";
+    "insert into region (list, code, name, valid_from, valid_to, kind, successors) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 impl SqliteStore {
     pub async fn api_state(&self, dataset: &Name, key_id: &str) -> Result<Option<ApiState>, StoreError> {
@@ -62,18 +62,18 @@ impl SqliteStore {
             .map_err(|source| self.failed(source))
     }
 
-    pub async fn declare_regions(&self, regions: &[RegionLine]) -> Result<(), StoreError> {
+    pub async fn declare_regions(&self, list: &RegionList) -> Result<(), StoreError> {
         self.write(|tx| {
-            tx.execute(DROP_REGIONS, [])?;
-            for region in regions {
-                let month = |month: Option<Month>| month.map(|month| month.to_string());
+            tx.execute(DROP_REGIONS, params![list.id.as_str()])?;
+            for region in list.iter() {
                 let successors = (!region.successors.is_empty()).then(|| region.successors.join(","));
                 let line = params![
+                    list.id.as_str(),
                     region.code,
-                    region.name,
-                    region.name_ko,
-                    month(region.valid_from),
-                    month(region.valid_to),
+                    region.names.join(" "),
+                    region.valid_from,
+                    region.valid_to,
+                    region.kind.as_str(),
                     successors
                 ];
                 tx.execute(NEW_REGION, line)?;

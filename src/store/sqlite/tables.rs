@@ -8,7 +8,8 @@ use super::ledger::instant;
 use super::write::Tx;
 use crate::definition::column::{Column, ColumnType};
 use crate::definition::dataset::Dataset;
-use crate::store::dataset::{Declared, is_reserved};
+use crate::definition::reserved::dataset_objection;
+use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
 
 const DATASET: &str = "select axes from dataset where id = ?1";
@@ -22,7 +23,7 @@ const DECLARE_COLUMN: &str = "insert into declared_column (dataset, position, id
 
 impl SqliteStore {
     pub async fn declare(&self, dataset: &Dataset, now: Timestamp) -> Result<Declared, StoreError> {
-        if is_reserved(dataset.id.as_str()) {
+        if dataset_objection(dataset.id.as_str()).is_some() {
             return Err(StoreError::ReservedName { dataset: dataset.id.clone() });
         }
         self.write(|tx| declare(tx, dataset, now)).await?;

@@ -93,7 +93,7 @@ async fn names_the_store_uses_are_refused(world: World) {
     // Every table and view of the ledger is among the names that are refused.
     for name in world.select("select name from sqlite_schema where type in ('table', 'view')").await {
         let is_a_datasets = name == "apt_trade" || name.starts_with('_');
-        assert!(is_a_datasets || crate::store::dataset::is_reserved(&name), "{name}");
+        assert!(is_a_datasets || crate::definition::reserved::dataset_objection(&name).is_some(), "{name}");
     }
 }
 

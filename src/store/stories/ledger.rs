@@ -1,15 +1,17 @@
+use std::path::Path;
+
 use jiff::Timestamp;
 
 use super::stories;
 use super::world::{World, apartments_page, attempt};
+use crate::definition::region::RegionList;
 use crate::model::body::KeptBody;
 use crate::model::job::{PageNumber, ReadNumber};
-use crate::model::month::Month;
 use crate::model::name::Name;
 use crate::model::outcome::Outcome;
 use crate::model::verdict::Verdict;
 use crate::store::job::StoredPage;
-use crate::store::state::{ApiState, RegionLine};
+use crate::store::state::ApiState;
 
 const SEOUL: &str = "11110,2024-01";
 
@@ -150,24 +152,21 @@ async fn the_salt_belongs_to_the_store(world: World) {
 }
 
 async fn regions_follow_their_list(world: World) {
-    let region = |code: &str, valid_to: Option<Month>, successors: &[&str]| RegionLine {
-        code: code.to_owned(),
-        name: format!("region {code}"),
-        name_ko: None,
-        valid_from: Month::new(1990, 1),
-        valid_to,
-        successors: successors.iter().map(|code| (*code).to_owned()).collect(),
+    let list = |lines: &str| {
+        let text = format!("code,sido,sigungu,valid_from,valid_to,kind,successors\n{lines}");
+        RegionList::from_csv(Name::literal("lawd_cd"), &text, Path::new("lawd_cd.csv")).unwrap()
     };
-    world.store.declare_regions(&[region("99999", None, &[])]).await.unwrap();
-    world
-        .store
-        .declare_regions(&[region("28110", Month::new(2026, 6), &["28125", "28155"]), region("11110", None, &[])])
-        .await
-        .unwrap();
+    world.store.declare_regions(&list("99999,A,B,,,leaf,\n")).await.unwrap();
+    let lines = "28125,A,B,2026-07-01,,leaf,\n28155,A,C,2026-07-01,,leaf,\n28110,A,D,,2026-07-01,retired,28125 28155\n";
+    world.store.declare_regions(&list(lines)).await.unwrap();
     world
         .assert_select(
-            "select code, name, name_ko, valid_from, valid_to, successors from regions order by code",
-            &["11110|region 11110|NULL|1990-01|NULL|NULL", "28110|region 28110|NULL|1990-01|2026-06|28125,28155"],
+            "select code, name, valid_from, valid_to, kind, successors from regions order by code",
+            &[
+                "28110|A D|NULL|2026-07-01|retired|28125,28155",
+                "28125|A B|2026-07-01|NULL|leaf|NULL",
+                "28155|A C|2026-07-01|NULL|leaf|NULL",
+            ],
         )
         .await;
 }
