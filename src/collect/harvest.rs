@@ -1,0 +1,103 @@
+use serde::Serialize;
+
+use crate::model::name::Name;
+use crate::model::partition::Partition;
+use crate::model::verdict::Verdict;
+
+/// What became of the partitions of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Harvest {
+    pub partitions: PartitionCounts,
+    pub rows: RowCounts,
+    pub gaps_total: u64,
+    pub gaps: Vec<Gap>,
+    /// Jobs that ended because key or permission was refused.
+    pub refused: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PartitionCounts {
+    pub planned: u64,
+    pub complete: u64,
+    pub empty: u64,
+    pub unverified: u64,
+    pub held: u64,
+    pub short: u64,
+    pub failed: u64,
+    pub deferred: u64,
+    /// Never begun, because the run or their API was stopped before.
+    pub skipped: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RowCounts {
+    pub promised: u64,
+    pub received: u64,
+    pub published: u64,
+}
+
+/// A partition that is not whole after the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    pub dataset: Name,
+    pub partition: Partition,
+    /// A verdict, or `skipped`.
+    pub verdict: &'static str,
+    /// The page that could not be had, from 1.
+    pub page: Option<u32>,
+    pub promised: Option<u64>,
+    pub received: u64,
+    pub why: String,
+}
+
+impl Harvest {
+    /// Gaps that are listed one by one; the others are only counted.
+    pub const GAPS_SHOWN: usize = 200;
+
+    pub fn add(&mut self, verdict: Verdict) {
+        let counts = &mut self.partitions;
+        let count = match verdict {
+            Verdict::Complete => &mut counts.complete,
+            Verdict::Empty => &mut counts.empty,
+            Verdict::Unverified => &mut counts.unverified,
+            Verdict::Held => &mut counts.held,
+            Verdict::Short => &mut counts.short,
+            Verdict::Failed | Verdict::Lost => &mut counts.failed,
+            Verdict::Deferred => &mut counts.deferred,
+        };
+        *count += 1;
+    }
+
+    pub fn add_gap(&mut self, gap: Gap) {
+        self.gaps_total += 1;
+        if self.gaps.len() < Self::GAPS_SHOWN {
+            self.gaps.push(gap);
+        }
+    }
+
+    /// Partitions whose snapshot is the visible one now.
+    pub fn whole(&self) -> u64 {
+        self.partitions.complete + self.partitions.empty + self.partitions.unverified
+    }
+
+    /// Adds what another part of the run brought in.
+    pub fn merge(&mut self, other: Self) {
+        let (own, others) = (&mut self.partitions, other.partitions);
+        own.planned += others.planned;
+        own.complete += others.complete;
+        own.empty += others.empty;
+        own.unverified += others.unverified;
+        own.held += others.held;
+        own.short += others.short;
+        own.failed += others.failed;
+        own.deferred += others.deferred;
+        own.skipped += others.skipped;
+        self.rows.promised += other.rows.promised;
+        self.rows.received += other.rows.received;
+        self.rows.published += other.rows.published;
+        self.refused += other.refused;
+        let listed = other.gaps.len() as u64;
+        other.gaps.into_iter().for_each(|gap| self.add_gap(gap));
+        self.gaps_total += other.gaps_total - listed;
+    }
+}

@@ -1,0 +1,8 @@
+//! The conductor: workers walk pages, one writer stores them, events tell the world.
+
+pub mod conductor;
+pub mod harvest;
+mod judge;
+pub mod source;
+mod worker;
+pub mod writer;

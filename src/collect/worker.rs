@@ -1,0 +1,242 @@
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::caller::{Answer, Call, Caller, End, Failure, Place};
+use crate::model::attempt::CallLabel;
+use crate::model::event::{Event, Listener};
+use crate::model::job::{PageNumber, ReadNumber};
+use crate::model::outcome::{Scope, Trouble, TroubleKind};
+use crate::model::page::Page;
+use crate::model::partition::Partition;
+use crate::model::verdict::Verdict;
+use crate::reconcile::ending::Ending;
+use crate::reconcile::verification::RowSet;
+use crate::reconcile::walk::{Ask, Purpose, Step, Walk};
+use crate::store::job::{Job, Settled};
+
+use super::judge::judge_for;
+use super::source::Source;
+use super::writer::{Desk, PageOrder, WriterGone};
+
+/// What the workers of a run share.
+#[derive(Clone)]
+pub(super) struct Workshop {
+    pub(super) caller: Caller,
+    pub(super) desk: Desk,
+    pub(super) listener: Arc<dyn Listener>,
+    pub(super) max_pages: u32,
+}
+
+/// What a worker brings home.
+#[derive(Clone, Debug)]
+pub(super) struct Report {
+    pub(super) partition: Partition,
+    pub(super) ending: Ending,
+    /// The page that could not be had.
+    pub(super) page: Option<PageNumber>,
+    pub(super) why: Option<String>,
+    pub(super) refusal: Refusal,
+    pub(super) published: u64,
+}
+
+/// Whether the job ended because key or permission was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    Refused,
+    Otherwise,
+}
+
+/// How a walk was left.
+struct Left {
+    ending: Ending,
+    page: Option<PageNumber>,
+    why: Option<String>,
+    refusal: Refusal,
+}
+
+/// Collects one partition: one job from its start to its verdict.
+pub(super) async fn collect(
+    workshop: Workshop,
+    source: Arc<Source>,
+    partition: Partition,
+    place: Place,
+) -> Result<Report, WriterGone> {
+    let job = workshop.desk.start(source.declared.clone(), partition.clone()).await?;
+    let dataset = source.dataset.id.clone();
+    workshop.listener.hear(&Event::JobStarted { job: job.id(), dataset: dataset.clone(), partition: partition.clone() });
+    let mut worker = Worker { workshop, source, partition, place, job, read: ReadNumber::FIRST };
+    let left = worker.walk().await?;
+    let Worker { workshop, partition, job, read, .. } = worker;
+    let settled = workshop.desk.end(job.clone(), read, left.ending.clone(), left.why.clone()).await?;
+    let published = match settled {
+        Settled::Published { .. } | Settled::Unchanged => left.ending.received,
+        Settled::Kept => 0,
+    };
+    workshop.listener.hear(&Event::JobEnded {
+        job: job.id(),
+        dataset,
+        partition: partition.clone(),
+        verdict: left.ending.verdict,
+        rows: left.ending.received,
+        why: left.why.clone(),
+    });
+    Ok(Report { partition, ending: left.ending, page: left.page, why: left.why, refusal: left.refusal, published })
+}
+
+struct Worker {
+    workshop: Workshop,
+    source: Arc<Source>,
+    partition: Partition,
+    place: Place,
+    job: Job,
+    /// The read whose pages are the snapshot.
+    read: ReadNumber,
+}
+
+impl Worker {
+    async fn walk(&mut self) -> Result<Left, WriterGone> {
+        let mut walk = Walk::new(self.source.page_rules(self.workshop.max_pages));
+        loop {
+            let ask = walk.ask();
+            let fetched = match self.workshop.caller.fetch(self.call(&ask)).await {
+                Ok(fetched) => fetched,
+                Err(failure) => match self.give_up(&mut walk, &ask, failure).await? {
+                    Some(left) => return Ok(left),
+                    None => continue,
+                },
+            };
+            self.source.invalid_in_a_row.store(0, Ordering::Relaxed);
+            let page = match fetched.answer {
+                Answer::Page(page) => page,
+                Answer::Empty(page) => proof_of_zero(page, &ask),
+            };
+            let step = walk.take(&page);
+            let is_kept = match &step {
+                Step::Keep | Step::KeepAndVerify(_) | Step::KeepAndEnd(_) => ask.purpose == Purpose::Snapshot,
+                Step::Compared | Step::NewRead { .. } | Step::End(_) => false,
+            };
+            if is_kept {
+                let (job, number) = (self.job.clone(), ask.page);
+                let order = PageOrder { job, read: ask.read, number, page, body: fetched.body, attempts: fetched.attempts };
+                self.workshop.desk.page(order).await?;
+            } else {
+                self.workshop.desk.attempts(fetched.attempts).await?;
+            }
+            match step {
+                Step::Keep | Step::Compared => {}
+                Step::NewRead { why } => self.open_read(walk.ask().read, why).await?,
+                Step::KeepAndVerify(set) => {
+                    let published = RowSet::new(self.workshop.desk.published(self.job.clone()).await?);
+                    if published == set {
+                        return Ok(Left::at(walk.published_agrees()));
+                    }
+                    if let Some(ending) = walk.verify() {
+                        return Ok(Left::at(ending));
+                    }
+                }
+                Step::KeepAndEnd(ending) => return Ok(Left::at(ending)),
+                Step::End(ending) => {
+                    let page = (ending.verdict == Verdict::Short).then_some(ask.page);
+                    return Ok(Left { page, ..Left::at(ending) });
+                }
+            }
+        }
+    }
+
+    fn call(&self, ask: &Ask) -> Call {
+        Call {
+            provider: self.source.provider.id.clone(),
+            label: CallLabel {
+                dataset: self.source.dataset.id.clone(),
+                partition: self.partition.clone(),
+                job: self.job.id(),
+                read: ask.read,
+                page: ask.page,
+            },
+            request: self.source.request(&self.partition, ask),
+            judge: judge_for(&self.source, &self.partition, ask.due),
+            place: Some(self.place.clone()),
+        }
+    }
+
+    /// A call brought no page: the job ends here, unless the source only wants the walk to begin again.
+    async fn give_up(&mut self, walk: &mut Walk, ask: &Ask, failure: Failure) -> Result<Option<Left>, WriterGone> {
+        self.workshop.desk.attempts(failure.attempts.clone()).await?;
+        let tries = failure.attempts.len();
+        let trouble = match failure.end {
+            End::Interrupted => return Ok(Some(Left::broken_off(walk, Verdict::Deferred, ask, "interrupted".to_owned()))),
+            end @ End::Deferred { .. } => {
+                return Ok(Some(Left::broken_off(walk, Verdict::Deferred, ask, end.to_string())));
+            }
+            End::Trouble(trouble) => *trouble,
+        };
+        let why = told(&trouble, tries);
+        let verdict = match trouble.kind {
+            TroubleKind::Restart => {
+                return match walk.restart(trouble.why) {
+                    Step::NewRead { why } => {
+                        self.open_read(walk.ask().read, why).await?;
+                        Ok(None)
+                    }
+                    Step::End(ending) => Ok(Some(Left::at(ending))),
+                    Step::Keep | Step::Compared | Step::KeepAndVerify(_) | Step::KeepAndEnd(_) => {
+                        unreachable!("a restart begins a new read or ends the walk")
+                    }
+                };
+            }
+            TroubleKind::Misfit => Verdict::Short,
+            TroubleKind::Retry | TroubleKind::Garbled | TroubleKind::TooBig => Verdict::Failed,
+            TroubleKind::Invalid => {
+                self.count_invalid(&trouble);
+                Verdict::Failed
+            }
+            TroubleKind::SlowDown | TroubleKind::Spent | TroubleKind::Later => Verdict::Deferred,
+            TroubleKind::Refused => {
+                let left = Left::broken_off(walk, Verdict::Deferred, ask, why);
+                return Ok(Some(Left { refusal: Refusal::Refused, ..left }));
+            }
+        };
+        Ok(Some(Left::broken_off(walk, verdict, ask, why)))
+    }
+
+    /// Many invalid requests in a row are a fault of the definition, not of the partitions.
+    fn count_invalid(&self, trouble: &Trouble) {
+        let in_a_row = self.source.invalid_in_a_row.fetch_add(1, Ordering::Relaxed) + 1;
+        if trouble.scope == Scope::Job && in_a_row == self.source.provider.invalid_in_a_row {
+            let why = format!("{in_a_row} calls in a row were refused as invalid: {}", trouble.why);
+            self.workshop.caller.stop_api(&self.source.provider.id, &self.source.dataset.id, &why);
+        }
+    }
+
+    async fn open_read(&mut self, read: ReadNumber, why: String) -> Result<(), WriterGone> {
+        self.read = read;
+        self.workshop.listener.hear(&Event::ReadRestarted { job: self.job.id(), read, why });
+        self.workshop.desk.open_read(self.job.clone(), read).await
+    }
+}
+
+impl Left {
+    fn at(ending: Ending) -> Self {
+        let why = ending.cause.as_ref().map(ToString::to_string);
+        Self { ending, page: None, why, refusal: Refusal::Otherwise }
+    }
+
+    fn broken_off(walk: &Walk, verdict: Verdict, ask: &Ask, why: String) -> Self {
+        Self { ending: walk.broken_off(verdict), page: Some(ask.page), why: Some(why), refusal: Refusal::Otherwise }
+    }
+}
+
+/// A code for "no data" is as good as a total of 0 on the first page.
+fn proof_of_zero(mut page: Page, ask: &Ask) -> Page {
+    if ask.page == PageNumber::FIRST {
+        page.total.get_or_insert(0);
+    }
+    page
+}
+
+fn told(trouble: &Trouble, tries: usize) -> String {
+    match tries {
+        0 | 1 => trouble.why.clone(),
+        tries => format!("{} (after {tries} tries)", trouble.why),
+    }
+}
