@@ -1,0 +1,186 @@
+use std::io::{self, Write};
+
+use indicatif::MultiProgress;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::model::event::{Event, Listener, NextStep};
+use crate::model::outcome::Outcome;
+use crate::model::verdict::Verdict;
+
+use super::number;
+use super::output::printable;
+
+/// Tells the events of a run as log lines.
+pub struct Log;
+
+/// How much is logged, before `GAPLESS_LOG` is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Only what somebody must act on.
+    Quiet,
+    Normal,
+    /// Every retry.
+    Verbose,
+    /// Every attempt.
+    Debug,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogStyle {
+    Plain,
+    Coloured,
+    Json,
+}
+
+/// Sends the program's log to stderr, around the bars where there are any.
+///
+/// `filter` is the value of `GAPLESS_LOG`; it wins over the verbosity. The HTTP library's own trace lines show whole URLs,
+/// so they are never let through.
+pub fn start(verbosity: Verbosity, style: LogStyle, filter: Option<&str>, bars: Option<MultiProgress>) {
+    let level = match verbosity {
+        Verbosity::Quiet => "error",
+        Verbosity::Normal => "warn",
+        Verbosity::Verbose => "info",
+        Verbosity::Debug => "debug",
+    };
+    let own = filter.map(str::to_owned).unwrap_or_else(|| format!("off,gapless={level}"));
+    let muted = ["hyper", "hyper_util", "reqwest", "rustls", "sqlx"].map(|target| format!(",{target}=off")).concat();
+    let filter = EnvFilter::new(own + &muted);
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(AroundBars(bars)).with_target(false);
+    let _ = match style {
+        LogStyle::Plain => tracing::subscriber::set_global_default(subscriber.with_ansi(false).finish()),
+        LogStyle::Coloured => tracing::subscriber::set_global_default(subscriber.with_ansi(true).finish()),
+        LogStyle::Json => tracing::subscriber::set_global_default(subscriber.json().finish()),
+    };
+}
+
+impl Listener for Log {
+    fn hear(&self, event: &Event) {
+        match event {
+            Event::JobStarted { job, dataset, partition } => {
+                tracing::debug!(job.id = job.0, %dataset, %partition, "job started");
+            }
+            Event::AttemptStarted { label, number, in_flight, permits } => {
+                tracing::debug!(
+                    job.id = label.job.0,
+                    page = label.page.0,
+                    attempt = number,
+                    in_flight,
+                    permits,
+                    "asking page {} of {} {}",
+                    label.page,
+                    label.dataset,
+                    label.partition
+                );
+            }
+            Event::AttemptEnded { attempt, next } => {
+                let label = &attempt.label;
+                let what = attempt.why.as_deref().map(printable).unwrap_or_else(|| attempt.outcome.to_string());
+                let took_ms = attempt.took.as_millis() as u64;
+                match (attempt.outcome, next) {
+                    (Outcome::Page | Outcome::Empty, _) => {
+                        tracing::debug!(job.id = label.job.0, page = label.page.0, took_ms, outcome = %attempt.outcome, "answered");
+                    }
+                    (outcome, NextStep::RetryIn(wait)) => {
+                        tracing::info!(
+                            job.id = label.job.0,
+                            page = label.page.0,
+                            attempt = attempt.number,
+                            took_ms,
+                            %outcome,
+                            "page {} of {} {}: {what}; again in {}",
+                            label.page,
+                            label.dataset,
+                            label.partition,
+                            number::duration(*wait)
+                        );
+                    }
+                    (outcome, NextStep::WaitForProvider | NextStep::Done) => {
+                        tracing::info!(
+                            job.id = label.job.0,
+                            page = label.page.0,
+                            attempt = attempt.number,
+                            took_ms,
+                            %outcome,
+                            "page {} of {} {}: {what}",
+                            label.page,
+                            label.dataset,
+                            label.partition
+                        );
+                    }
+                }
+            }
+            Event::PageStored { job, rows } => tracing::debug!(job.id = job.0, rows, "page stored"),
+            Event::ReadRestarted { job, read, why } => {
+                tracing::info!(job.id = job.0, read = read.0, "reading again from page 1: {}", printable(why));
+            }
+            Event::JobEnded { job, dataset, partition, verdict, rows, why } => {
+                let why = why.as_deref().map(printable).unwrap_or_default();
+                match verdict {
+                    Verdict::Complete | Verdict::Empty | Verdict::Unverified => {
+                        tracing::debug!(job.id = job.0, %dataset, %partition, rows, %verdict, "job ended");
+                    }
+                    Verdict::Deferred => {
+                        tracing::info!(job.id = job.0, rows, "{dataset} {partition} is deferred: {why}");
+                    }
+                    Verdict::Held | Verdict::Short | Verdict::Failed | Verdict::Lost => {
+                        tracing::error!(job.id = job.0, rows, "{dataset} {partition} is {verdict}: {why}");
+                    }
+                }
+            }
+            Event::ProviderPaused { provider, pause, why } => {
+                let wait = number::duration(*pause);
+                tracing::warn!(%provider, "{provider} refused for speed ({}); nobody asks for {wait}", printable(why));
+            }
+            Event::ProviderResumed { provider, dark } => {
+                tracing::info!(%provider, "{provider} answers again after {}", number::duration(*dark));
+            }
+            Event::ApiBlocked { dataset, until, why } => {
+                let until = until.map(|until| format!(" until {until:.0}")).unwrap_or_default();
+                tracing::error!(%dataset, "{dataset} is left alone{until}: {}", printable(why));
+            }
+            Event::Warned { what } => tracing::warn!("{}", printable(what)),
+        }
+    }
+}
+
+/// Writes whole lines to stderr with the bars out of the way.
+#[derive(Clone)]
+struct AroundBars(Option<MultiProgress>);
+
+struct Line {
+    bars: Option<MultiProgress>,
+    text: Vec<u8>,
+}
+
+impl<'a> MakeWriter<'a> for AroundBars {
+    type Writer = Line;
+
+    fn make_writer(&'a self) -> Line {
+        Line { bars: self.0.clone(), text: Vec::new() }
+    }
+}
+
+impl Write for Line {
+    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+        self.text.extend_from_slice(part);
+        Ok(part.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        // A stderr that is gone or full must not stop the work.
+        let write = || drop(io::stderr().write_all(&self.text));
+        match &self.bars {
+            Some(bars) => bars.suspend(write),
+            None => write(),
+        }
+    }
+}

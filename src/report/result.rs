@@ -1,0 +1,100 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::collect::harvest::{Gap, Harvest, PartitionCounts, RowCounts};
+use crate::model::job::RunId;
+use crate::model::outcome::Outcome;
+use crate::model::rate::Rate;
+
+use super::exit::Exit;
+use super::latency::LatencySummary;
+use super::tally::Counts;
+
+/// The result of a run, as `--format json` prints it. Every key is always present; names may be added, not changed.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunResult {
+    pub run: i64,
+    pub exit_code: u8,
+    pub started_at: String,
+    pub took_ms: u64,
+    pub partitions: PartitionCounts,
+    pub rows: RowCounts,
+    pub calls: CallCounts,
+    pub rate: RateSummary,
+    pub latency_ms: LatencySummary,
+    /// What held the run back: `rate`, `concurrency`, `provider` (it paused us) or `work` (nothing else was left to do).
+    pub bound_by: &'static str,
+    pub gaps_total: u64,
+    /// The partitions that are not whole, [`Harvest::GAPS_SHOWN`] at most.
+    pub gaps: Vec<Gap>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct CallCounts {
+    /// Calls that ended in a page or a proof of empty.
+    pub pages: u64,
+    pub attempts: u64,
+    pub retries: u64,
+    pub by_outcome: BTreeMap<Outcome, u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RateSummary {
+    /// `null` when nothing limits the rate.
+    pub rps_cap: Option<f64>,
+    pub achieved_rps: f64,
+    pub concurrency: u32,
+}
+
+/// The limits a run worked under: the sum over its providers.
+#[derive(Clone, Copy, Debug)]
+pub struct Caps {
+    pub rate: Rate,
+    pub concurrency: u32,
+}
+
+impl RunResult {
+    pub fn new(
+        run: RunId,
+        exit: Exit,
+        started_at: Timestamp,
+        took: Duration,
+        harvest: Harvest,
+        counts: &Counts,
+        caps: Caps,
+    ) -> Self {
+        let mut by_outcome: BTreeMap<Outcome, u64> = Outcome::ALL.into_iter().map(|outcome| (outcome, 0)).collect();
+        by_outcome.extend(&counts.by_outcome);
+        let achieved_rps = (counts.achieved_rps() * 100.0).round() / 100.0;
+        Self {
+            run: run.0,
+            exit_code: exit.code(),
+            started_at: format!("{started_at:.3}"),
+            took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            partitions: harvest.partitions,
+            rows: harvest.rows,
+            calls: CallCounts { pages: counts.pages, attempts: counts.attempts, retries: counts.retries, by_outcome },
+            rate: RateSummary { rps_cap: caps.rate.per_second(), achieved_rps, concurrency: caps.concurrency },
+            latency_ms: counts.latencies.summary(),
+            bound_by: bound_by(counts, caps),
+            gaps_total: harvest.gaps_total,
+            gaps: harvest.gaps,
+        }
+    }
+}
+
+fn bound_by(counts: &Counts, caps: Caps) -> &'static str {
+    let is_at_cap = caps.rate.per_second().is_some_and(|cap| counts.achieved_rps() >= 0.95 * cap);
+    if is_at_cap {
+        "rate"
+    } else if counts.mean_in_flight() >= 0.8 * f64::from(caps.concurrency) {
+        "concurrency"
+    } else if counts.pauses > 0 {
+        "provider"
+    } else {
+        "work"
+    }
+}

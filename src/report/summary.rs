@@ -1,0 +1,109 @@
+use std::time::Duration;
+
+use super::exit::Exit;
+use super::number::{counted, duration, grouped};
+use super::output::printable;
+use super::result::RunResult;
+use crate::collect::harvest::PartitionCounts;
+
+/// The end of a run as text: what is whole, what is missing and why, and what to do next.
+pub fn summary(result: &RunResult, exit: Exit, next: &[String]) -> String {
+    let mut text = String::new();
+    if !result.gaps.is_empty() {
+        text.push_str(&gap_table(result));
+    }
+    let counts = &result.partitions;
+    text.push_str(&format!("{}: {}\n", counted(counts.planned, "partition"), counts_in_words(counts)));
+    text.push_str(&format!("{} received, {} published\n", counted(result.rows.received, "row"), grouped(result.rows.published)));
+    let cap = result.rate.rps_cap.map(|cap| format!(" of {cap}/s")).unwrap_or_default();
+    text.push_str(&format!(
+        "{} ({}) in {}: {}/s{cap}, {} at once, bound by {}\n",
+        counted(result.calls.attempts, "call"),
+        if result.calls.retries == 1 { "1 retry".to_owned() } else { format!("{} retries", grouped(result.calls.retries)) },
+        duration(Duration::from_millis(result.took_ms)),
+        result.rate.achieved_rps,
+        result.rate.concurrency,
+        result.bound_by,
+    ));
+    text.push_str(&format!("exit {}: {}\n", exit.code(), meaning(exit, result)));
+    for command in next {
+        text.push_str(&format!("next: {command}\n"));
+    }
+    text
+}
+
+fn counts_in_words(counts: &PartitionCounts) -> String {
+    let named = [
+        (counts.complete, "complete"),
+        (counts.empty, "empty"),
+        (counts.unverified, "unverified"),
+        (counts.held, "held"),
+        (counts.short, "short"),
+        (counts.failed, "failed"),
+        (counts.deferred, "deferred"),
+        (counts.skipped, "skipped"),
+    ];
+    let present = named.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{} {name}", grouped(*count)));
+    let words = present.collect::<Vec<_>>().join(", ");
+    if words.is_empty() { "nothing was due".to_owned() } else { words }
+}
+
+fn gap_table(result: &RunResult) -> String {
+    let header = ["dataset", "partition", "verdict", "page", "received", "why"].map(str::to_owned);
+    let mut rows = vec![header];
+    for gap in &result.gaps {
+        let received = match gap.promised {
+            Some(promised) => format!("{} of {}", grouped(gap.received), grouped(promised)),
+            None => grouped(gap.received),
+        };
+        rows.push([
+            gap.dataset.to_string(),
+            gap.partition.to_string(),
+            gap.verdict.to_owned(),
+            gap.page.map(|page| page.to_string()).unwrap_or_default(),
+            received,
+            printable(&gap.why),
+        ]);
+    }
+    let mut text = String::from("gaps\n");
+    text.push_str(&aligned(&rows));
+    let hidden = result.gaps_total - result.gaps.len() as u64;
+    if hidden > 0 {
+        text.push_str(&format!("  and {} more\n", grouped(hidden)));
+    }
+    text.push('\n');
+    text
+}
+
+/// Columns two blanks apart, each as wide as its widest cell; the last is not padded.
+fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+    let mut widths = [0; COLUMNS];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect::<Vec<_>>();
+        text.push_str(&format!("  {}\n", cells.join("  ").trim_end()));
+    }
+    text
+}
+
+fn meaning(exit: Exit, result: &RunResult) -> String {
+    let missing = counted(result.gaps_total, "partition");
+    let verb = if result.gaps_total == 1 { "is" } else { "are" };
+    match exit {
+        Exit::Whole => "every partition asked for is whole".to_owned(),
+        Exit::Incomplete => format!("{missing} {verb} not whole"),
+        Exit::Deferred => format!("{missing} {verb} deferred; nothing is wrong"),
+        Exit::Refused => format!("the key or permission was refused; {missing} {verb} not whole"),
+        Exit::Interrupted | Exit::Terminated => format!("interrupted; {missing} {verb} not whole"),
+        Exit::Store => "the store could not be used".to_owned(),
+        Exit::LocalResource => "this machine ran out of something".to_owned(),
+        Exit::OwnFault => "a fault of gapless itself".to_owned(),
+        Exit::Locked => "another run holds the lock".to_owned(),
+        Exit::Usage => "usage or settings".to_owned(),
+    }
+}
