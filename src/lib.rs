@@ -15,3 +15,10 @@ pub mod reconcile;
 
 pub mod caller;
 pub mod store;
+
+pub mod collect;
+pub mod probe;
+
+pub mod report;
+
+pub mod cli;

@@ -1,1 +1,5 @@
-fn main() {}
+//! The command line of gapless.
+
+fn main() -> std::process::ExitCode {
+    gapless::cli::main()
+}

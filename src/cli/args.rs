@@ -1,0 +1,152 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use crate::plan::selection::Only;
+use crate::settings::schema::parse_duration;
+
+use super::terminal::Format;
+
+/// Collects paged public-data APIs without silent gaps.
+///
+/// After a run every partition is whole in the database, or named as missing with the reason, and the exit code says so:
+/// 0 whole, 3 incomplete, 5 key refused, 6 deferred (run again later), 2 usage or settings, 4 locked, 7 store, 8 this machine.
+#[derive(Debug, Parser)]
+#[command(name = "gapless", version, disable_help_subcommand = true)]
+pub struct Cli {
+    /// Settings file instead of the usual ones
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Say nothing when all is well
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Log every retry; twice: every attempt
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Collect what is due
+    Collect(CollectArgs),
+    /// See the whole story in under a minute: a practice portal, no key, no network
+    Demo,
+    /// The datasets that can be collected
+    Datasets {
+        #[command(subcommand)]
+        command: DatasetsCommand,
+    },
+    /// The settings in force
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+    /// Measure limits
+    Probe {
+        #[command(subcommand)]
+        command: ProbeCommand,
+    },
+    /// Print the completion script of a shell
+    Completions { shell: clap_complete::Shell },
+    /// Print the manual page
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub struct CollectArgs {
+    /// Datasets to collect; without any, those with a target in the settings
+    #[arg(value_name = "DATASET")]
+    pub datasets: Vec<String>,
+    /// 2024-01, 2024-01..2024-12, 2006-01.. (to the current month), last:3
+    #[arg(long, value_name = "SPAN")]
+    pub months: Option<String>,
+    /// Codes joined by commas, all, sido:11, @FILE
+    #[arg(long, value_name = "LIST")]
+    pub regions: Option<String>,
+    /// Values of another axis
+    #[arg(long = "axis", value_name = "NAME=V1,V2")]
+    pub axes: Vec<String>,
+    /// One partition: 11680,2024-03 or region=11680,month=2024-03
+    #[arg(long = "partition", value_name = "P", conflicts_with_all = ["months", "regions", "axes"])]
+    pub partitions: Vec<String>,
+    /// Which of them to ask for
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
+    pub only: Only,
+    /// Calls in flight at once; PROVIDER=N with several providers
+    #[arg(long, value_name = "N")]
+    pub concurrency: Vec<String>,
+    /// Calls a second over all workers, or none; PROVIDER=N with several providers
+    #[arg(long, value_name = "N")]
+    pub rps: Vec<String>,
+    /// End the run after so many calls
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_calls: Option<u64>,
+    /// End the run after so long, as `2h` or `90m`
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub max_runtime: Option<Duration>,
+    /// Where to store, as sqlite://gapless.db; made when it is not there
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+    /// Make the store of the settings when it is not there
+    #[arg(long)]
+    pub create: bool,
+    /// Say what would be asked and what it costs; call and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum DatasetsCommand {
+    /// All of them
+    List,
+    /// Columns, axes and source of one
+    Show { dataset: String },
+    /// Check a definition file, or all definitions in force
+    Check { file: Option<PathBuf> },
+    /// What the program makes of a stored answer
+    Try {
+        dataset: String,
+        file: PathBuf,
+        /// HTTP status it came with
+        #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u16).range(100..600))]
+        status: u16,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Every value and where it came from
+    Show,
+    /// Check names, values and combinations
+    Check,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ProbeCommand {
+    /// Prove by behaviour, against an in-process server, that the limits in force act
+    Limits {
+        #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+        format: Format,
+    },
+}
+
+impl ProbeCommand {
+    pub fn format(&self) -> Format {
+        let Self::Limits { format } = self;
+        *format
+    }
+}
+
+/// The whole command line, for completions and the manual page.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text).filter(|time| !time.is_zero()).ok_or_else(|| "give a time such as `2h` or `90m`".to_owned())
+}

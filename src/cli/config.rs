@@ -1,0 +1,41 @@
+use std::path::Path;
+
+use crate::report::exit::Exit;
+
+use super::args::ConfigCommand;
+use super::error::CliError;
+use super::setup::Setup;
+use super::terminal::Terminal;
+
+pub fn run(command: &ConfigCommand, config: Option<&Path>, terminal: &Terminal) -> Result<Exit, CliError> {
+    let setup = Setup::load(config, Setup::environment(), |_| Ok(Vec::new()))?;
+    match command {
+        ConfigCommand::Show => terminal.print(&shown(&setup)),
+        ConfigCommand::Check => {
+            let file = setup.settings.file.as_ref().map_or("no settings file".to_owned(), |file| file.display().to_string());
+            terminal.print(&format!("{file}: every name is known, every value is legal\nnext: gapless config show\n"))
+        }
+    }
+}
+
+fn shown(setup: &Setup) -> String {
+    let mut text = match &setup.settings.file {
+        Some(file) => format!("# settings file: {}\n", file.display()),
+        None => "# settings file: none\n".to_owned(),
+    };
+    for (path, assigned) in setup.settings.values() {
+        text.push_str(&format!("{path} = {:?}  # {}\n", assigned.text, assigned.origin));
+    }
+    for provider in setup.catalog.providers() {
+        let key = match setup.key(provider) {
+            Ok(Some(key)) => format!("{} characters", key.length()),
+            Ok(None) => "not needed".to_owned(),
+            Err(error) => error.what,
+        };
+        text.push_str(&format!("# key of {}: {key}\n", provider.id));
+    }
+    for file in setup.catalog.shadowed() {
+        text.push_str(&format!("# {} stands in front of a shipped definition\n", file.display()));
+    }
+    text
+}

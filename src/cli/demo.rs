@@ -1,0 +1,162 @@
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use crate::report::exit::Exit;
+use crate::report::result::RunResult;
+use crate::sandbox::{Portal, Scenario};
+use crate::settings::key::variable;
+use crate::settings::resolved::LogFormat;
+use crate::store::cell::Cell;
+use crate::store::url::StoreUrl;
+use crate::store::{OpenMode, Store};
+
+use super::args::{Cli, CollectArgs, Command};
+use super::collect::{collect, tell};
+use super::error::CliError;
+use super::setup::Setup;
+use super::terminal::{Format, Terminal};
+
+const DATABASE: &str = "gapless-demo.db";
+/// What a user would type; the demo runs exactly these.
+const FIRST: &str = "gapless collect apt_trade --months 2024-01..2024-06 --regions @REGIONS --concurrency 6 --rps 30";
+const SECOND: &str = "gapless collect apt_trade --months 2024-01..2024-06 --regions @REGIONS --only failed";
+/// Twenty districts, one of them without a deal in any month.
+const REGIONS: &str = "11110,11140,11170,11200,11215,11230,11260,11290,11305,11320,11350,11380,11410,11440,11470,11500,11530,\
+    11545,11680,28720";
+/// The partition whose request the portal never understands, while the fault lasts.
+const GAP: &str = "region=11680,month=2024-03";
+/// Not a secret: the practice portal's.
+const KEY: &str = "practice+key/for=the=demo==";
+
+const QUERIES: [(&str, &str); 3] = [
+    (
+        "which partitions are whole, and how many rows they have",
+        "select verdict, count(*) as partitions, sum(rows) as rows from coverage group by verdict order by verdict",
+    ),
+    (
+        "average price by month, in 10,000 won, cancelled deals left out",
+        "select month, count(*) as deals, round(avg(deal_amount)) as average from apt_trade where cdeal_type is null \
+         group by month order by month",
+    ),
+    (
+        "the calls that did not bring a page, and why",
+        "select outcome, why, count(*) as calls from attempt where outcome not in ('page', 'empty') group by outcome, why \
+         order by calls desc, why limit 6",
+    ),
+];
+
+/// Plays the whole story: a bad night at a portal, one gap that stays, and how it is mended.
+pub async fn run(terminal: &mut Terminal) -> Result<Exit, CliError> {
+    terminal.start_log(LogFormat::Text);
+    remove_database()?;
+    terminal.print(
+        "This is a practice portal on this machine: no key, no network. It plays a bad night: time-outs, cut transfers,\n\
+         rows that slide between pages, and one request it never understands. Retry waits are shortened to 100 ms.\n\n",
+    )?;
+    let night = Scenario::named("demo").map_err(|error| CliError::usage(error.to_string()))?;
+    let morning = Scenario { faults: Vec::new(), ..night.clone() };
+
+    terminal.print(&format!("$ {FIRST}\n"))?;
+    let (result, exit) = act(night, FIRST, terminal).await?;
+    check(exit == Exit::Incomplete && gap_keys(&result) == [GAP], "the first run leaves just one gap, and names it")?;
+
+    terminal.print("\nThe portal has been mended meanwhile. Only what is missing is asked again:\n\n")?;
+    terminal.print(&format!("$ {SECOND}\n"))?;
+    let (result, exit) = act(morning, SECOND, terminal).await?;
+    check(exit == Exit::Whole && result.partitions.planned == 1, "the second run asks for the gap alone, and mends it")?;
+
+    terminal.print(&format!("\nEverything is in ./{DATABASE}. Three questions to it:\n"))?;
+    terminal.print(&answers().await?)?;
+    terminal.print("\nnext: gapless datasets list\n")
+}
+
+async fn act(scenario: Scenario, line: &str, terminal: &Terminal) -> Result<(RunResult, Exit), CliError> {
+    let portal = Portal::start(scenario, (Ipv4Addr::LOCALHOST, 0).into()).await.map_err(|error| CliError {
+        exit: Exit::LocalResource,
+        what: error.to_string(),
+        hint: None,
+    })?;
+    let flags = [
+        ("providers.data_go_kr.base_url", portal.base_url()),
+        ("providers.data_go_kr.concurrency", "6".to_owned()),
+        ("providers.data_go_kr.rps", "30".to_owned()),
+        ("retry.delay", "100ms".to_owned()),
+        ("retry.error_pause", "100ms".to_owned()),
+        ("store.url", format!("sqlite://{DATABASE}")),
+    ];
+    let provider = crate::model::name::Name::literal("data_go_kr");
+    let environment = HashMap::from([(variable(&provider), KEY.to_owned())]);
+    let setup = Setup::of(None, environment, |_| {
+        Ok(flags.iter().map(|(path, value)| ((*path).to_owned(), value.clone(), "demo".to_owned())).collect())
+    })?;
+    let args = CollectArgs { store: Some(setup.settings.store.url.clone()), ..parsed(line) };
+    let (result, exit) = collect(&args, &setup, terminal).await?;
+    tell(&result, exit, Format::Text, terminal)?;
+    Ok((result, exit))
+}
+
+fn parsed(line: &str) -> CollectArgs {
+    let words = line.split(' ').map(|word| if word == "@REGIONS" { REGIONS } else { word });
+    let cli = <Cli as clap::Parser>::try_parse_from(words).expect("the demo types what the program understands");
+    match cli.command {
+        Command::Collect(args) => args,
+        Command::Demo
+        | Command::Datasets { .. }
+        | Command::Config { .. }
+        | Command::Probe { .. }
+        | Command::Completions { .. }
+        | Command::Man => unreachable!("the demo types `collect`"),
+    }
+}
+
+fn gap_keys(result: &RunResult) -> Vec<String> {
+    result.gaps.iter().map(|gap| gap.partition.key()).collect()
+}
+
+fn check(holds: bool, what: &str) -> Result<(), CliError> {
+    if holds {
+        return Ok(());
+    }
+    let error = CliError { exit: Exit::OwnFault, what: format!("the demo did not go as planned: {what}"), hint: None };
+    Err(error.with_hint("run it again; if it fails twice, please report it with the output above"))
+}
+
+fn remove_database() -> Result<(), CliError> {
+    for suffix in ["", "-wal", "-shm"] {
+        let file = format!("{DATABASE}{suffix}");
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(CliError::local(&format!("`{file}` cannot be removed"), error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+async fn answers() -> Result<String, CliError> {
+    let store = Store::open(&StoreUrl::of_file(Path::new(DATABASE)), OpenMode::ReadOnly).await?;
+    let mut text = String::new();
+    for (question, sql) in QUERIES {
+        let mut lines = Vec::new();
+        let names = store.select(sql, |cells| lines.push(cells.iter().map(shown).collect::<Vec<_>>().join(" | "))).await?;
+        text.push_str(&format!("\n-- {question}\n{sql};\n{}\n", names.join(" | ")));
+        for line in lines {
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}
+
+fn shown(cell: &Cell<'_>) -> String {
+    match cell {
+        Cell::Null => String::new(),
+        Cell::Integer(number) => number.to_string(),
+        Cell::Real(number) => number.to_string(),
+        Cell::Text(text) => crate::report::output::printable(text),
+        Cell::Blob(bytes) => format!("{} bytes", bytes.len()),
+    }
+}

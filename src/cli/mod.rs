@@ -1,0 +1,78 @@
+//! The command line: one file per command.
+
+mod args;
+mod collect;
+mod config;
+mod datasets;
+mod demo;
+mod error;
+mod probe;
+mod run;
+mod setup;
+mod signal;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use args::Cli;
+use args::Command;
+pub use error::CliError;
+
+use crate::report::exit::Exit;
+use terminal::{Format, Terminal};
+
+/// Runs the program with the arguments and environment of this process.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed pipe under `--help` is no failure.
+            drop(error.print());
+            return ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { Exit::Whole.code() });
+        }
+    };
+    let mut terminal = Terminal::of_process(cli.quiet, cli.verbose);
+    let format = cli.command.format();
+    let runtime = tokio::runtime::Builder::new_multi_thread().max_blocking_threads(16).enable_all().build();
+    let ended = match runtime {
+        Ok(runtime) => runtime.block_on(dispatch(cli, &mut terminal)),
+        Err(source) => Err(CliError::local("the program cannot start its threads", source)),
+    };
+    let exit = ended.unwrap_or_else(|error| terminal.fail(&error, format));
+    ExitCode::from(exit.code())
+}
+
+async fn dispatch(cli: Cli, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    match cli.command {
+        Command::Collect(args) => collect::run(&args, cli.config.as_deref(), terminal).await,
+        Command::Demo => demo::run(terminal).await,
+        Command::Datasets { command } => datasets::run(&command, cli.config.as_deref(), terminal),
+        Command::Config { command } => config::run(&command, cli.config.as_deref(), terminal),
+        Command::Probe { command } => probe::run(&command, cli.config.as_deref(), terminal).await,
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut args::command(), "gapless", &mut script);
+            terminal.print(&String::from_utf8_lossy(&script))
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(args::command())
+                .render(&mut page)
+                .map_err(|source| CliError::local("the page cannot be made", source))?;
+            terminal.print(&String::from_utf8_lossy(&page))
+        }
+    }
+}
+
+impl Command {
+    /// How the command prints, so that its errors print likewise.
+    fn format(&self) -> Format {
+        match self {
+            Self::Collect(args) => args.format,
+            Self::Probe { command } => command.format(),
+            Self::Demo | Self::Datasets { .. } | Self::Config { .. } | Self::Completions { .. } | Self::Man => Format::Text,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use crate::caller::{Caller, CallerSettings, Clock, Surroundings};
+use crate::collect::conductor::{Conductor, Task};
+use crate::collect::harvest::Harvest;
+use crate::collect::writer::{Keeping, Writer};
+use crate::model::event::{Listener, Listeners};
+use crate::model::job::RunId;
+use crate::report::exit::Exit;
+use crate::report::log::Log;
+use crate::report::progress::Progress;
+use crate::report::result::{Caps, RunResult};
+use crate::report::tally::Tally;
+use crate::settings::resolved::StoreSettings;
+use crate::store::Store;
+use crate::store::job::Superseded;
+
+use super::error::CliError;
+use super::signal::{self, Ending};
+use super::terminal::Terminal;
+
+/// A run about to begin: what to collect, and under which limits.
+pub struct Run {
+    pub id: RunId,
+    pub tasks: Vec<Task>,
+    pub store: Arc<Store>,
+    pub keeping: StoreSettings,
+    pub calling: CallerSettings,
+    pub caps: Caps,
+    /// A partition that would need more pages is not begun.
+    pub max_pages: u32,
+    pub max_runtime: Option<Duration>,
+}
+
+/// How long a plain progress line stands before the next.
+const PLAIN_LINE_EVERY: Duration = Duration::from_secs(5);
+const DRAW_EVERY: Duration = Duration::from_millis(100);
+
+impl Run {
+    /// Collects everything, tells of it, and ends the run in the ledger.
+    pub async fn execute(self, terminal: &Terminal) -> Result<(RunResult, Exit), CliError> {
+        let (started_at, started) = (Timestamp::now(), Instant::now());
+        let tally = Arc::new(Tally::default());
+        let planned = self.tasks.len() as u64;
+        let progress = Arc::new(Progress::new(planned, self.caps.rate, self.caps.concurrency, terminal.bars.as_ref(), started));
+        let listener: Arc<dyn Listener> = Arc::new(Listeners(vec![tally.clone(), progress.clone(), Arc::new(Log)]));
+        let surroundings =
+            Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener: Arc::clone(&listener) };
+        let caller = Caller::new(self.calling, surroundings).map_err(|error| CliError::usage(error.to_string()))?;
+        let keeping = Keeping {
+            superseded: if self.keeping.keep_snapshots { Superseded::Kept } else { Superseded::Removed },
+            bodies: self.keeping.keep_bodies,
+        };
+        let queue = (self.caps.concurrency as usize).clamp(2, 16);
+        let writer = Writer::start(self.store.clone(), self.id, keeping, queue, Timestamp::now, listener.clone())
+            .map_err(|source| CliError::local("the writer cannot be started", source))?;
+        let stop = CancellationToken::new();
+        let ending = Ending::default();
+        let conductor =
+            Conductor { caller: caller.clone(), desk: writer.desk(), listener, max_pages: self.max_pages, stop: stop.clone() };
+
+        let mut work = std::pin::pin!(conductor.collect(self.tasks));
+        let mut signals =
+            std::pin::pin!(signal::watch(caller, stop, ending.clone(), self.max_runtime, |text| terminal.note(text)));
+        let mut draw = tokio::time::interval(DRAW_EVERY);
+        let mut plain = tokio::time::interval_at(tokio::time::Instant::now() + PLAIN_LINE_EVERY, PLAIN_LINE_EVERY);
+        let collected = loop {
+            tokio::select! {
+                collected = &mut work => break collected,
+                () = &mut signals => {}
+                _ = draw.tick(), if terminal.bars.is_some() => progress.draw(Instant::now()),
+                _ = plain.tick(), if terminal.bars.is_none() => terminal.note(&progress.line(Instant::now())),
+            }
+        };
+        progress.finish();
+        let stored = writer.finish().await;
+        let harvest = match (collected, stored) {
+            (Ok(harvest), Ok(())) => harvest,
+            (_, Err(error)) => return Err(error.into()),
+            (Err(gone), Ok(())) => unreachable!("{gone}, and without an error"),
+        };
+        let exit = exit_of(&harvest, ending.exit());
+        self.store.end_run(self.id, exit.code(), Timestamp::now()).await?;
+        let counts = tally.counts();
+        Ok((RunResult::new(self.id, exit, started_at, started.elapsed(), harvest, &counts, self.caps), exit))
+    }
+}
+
+/// The severest thing that happened.
+fn exit_of(harvest: &Harvest, signal: Option<Exit>) -> Exit {
+    let counts = &harvest.partitions;
+    let happened = [
+        (counts.deferred + counts.skipped > 0, Exit::Deferred),
+        (counts.short + counts.failed + counts.held > 0, Exit::Incomplete),
+        (harvest.refused > 0, Exit::Refused),
+    ];
+    let severest = happened.into_iter().filter(|(has, _)| *has).map(|(_, exit)| exit).max();
+    severest.max(signal).unwrap_or(Exit::Whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::harvest::PartitionCounts;
+
+    #[test]
+    fn the_exit_is_that_of_the_severest_thing() {
+        let check = |partitions: PartitionCounts, refused: u64, signal: Option<Exit>, expected: Exit| {
+            let harvest = Harvest { partitions, refused, ..Harvest::default() };
+            assert_eq!(exit_of(&harvest, signal), expected, "{partitions:?} {refused} {signal:?}");
+        };
+        let none = PartitionCounts::default();
+        check(none, 0, None, Exit::Whole);
+        check(PartitionCounts { complete: 3, empty: 1, unverified: 1, ..none }, 0, None, Exit::Whole);
+        check(PartitionCounts { deferred: 1, ..none }, 0, None, Exit::Deferred);
+        check(PartitionCounts { skipped: 1, ..none }, 0, None, Exit::Deferred);
+        check(PartitionCounts { deferred: 1, short: 1, ..none }, 0, None, Exit::Incomplete);
+        check(PartitionCounts { failed: 1, ..none }, 0, None, Exit::Incomplete);
+        check(PartitionCounts { held: 1, ..none }, 0, None, Exit::Incomplete);
+        check(PartitionCounts { deferred: 1, failed: 1, ..none }, 1, None, Exit::Refused);
+        check(PartitionCounts { failed: 1, ..none }, 1, Some(Exit::Interrupted), Exit::Interrupted);
+        check(none, 0, Some(Exit::Terminated), Exit::Terminated);
+    }
+}

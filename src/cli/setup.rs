@@ -1,0 +1,136 @@
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::definition::catalog::Catalog;
+use crate::definition::dataset::Dataset;
+use crate::definition::provider::Provider;
+use crate::model::month::Month;
+use crate::model::name::Name;
+use crate::model::secret::ServiceKey;
+use crate::settings::key::{key_of, variable};
+use crate::settings::layer::read_file;
+use crate::settings::resolved::{Settings, unknown_name};
+use crate::settings::search::Search;
+
+use super::error::CliError;
+
+/// Settings and definitions in force.
+pub struct Setup {
+    pub settings: Settings,
+    pub catalog: Catalog,
+    providers: HashMap<Name, Arc<Provider>>,
+    environment: HashMap<String, String>,
+}
+
+impl Setup {
+    /// Loads settings and definitions; `flags` are (setting path, value, flag name).
+    pub fn load(
+        config: Option<&Path>,
+        environment: HashMap<String, String>,
+        flags: impl Fn(&Catalog) -> Result<Vec<(String, String, String)>, CliError>,
+    ) -> Result<Self, CliError> {
+        let variable = |name: &str| environment.get(name).map(String::as_str);
+        let search = Search::new(config, variable("GAPLESS_CONFIG"), variable("HOME"));
+        let file = match search.found() {
+            Some(path) => Some((path, read_file(path)?)),
+            None => None,
+        };
+        Self::of(file.as_ref().map(|(path, text)| (*path, text.as_str())), environment, flags)
+    }
+
+    /// As [`Setup::load`], with the settings file given: its path as shown, and its text.
+    pub fn of(
+        file: Option<(&Path, &str)>,
+        environment: HashMap<String, String>,
+        flags: impl Fn(&Catalog) -> Result<Vec<(String, String, String)>, CliError>,
+    ) -> Result<Self, CliError> {
+        let first = Settings::load(file, environment.clone(), Vec::new())?;
+        let catalog = Catalog::with_folder(&first.definitions)?;
+        first.check_names(&catalog)?;
+        let settings = Settings::load(file, environment.clone(), flags(&catalog)?)?;
+        let mut providers = HashMap::new();
+        for provider in catalog.providers() {
+            let provider = match settings.providers.get(provider.id.as_str()) {
+                Some(overrides) => Arc::new(overrides.apply(provider).map_err(CliError::usage)?),
+                None => Arc::clone(provider),
+            };
+            providers.insert(provider.id.clone(), provider);
+        }
+        Ok(Self { settings, catalog, providers, environment })
+    }
+
+    /// The environment of this process, without what is not text.
+    pub fn environment() -> HashMap<String, String> {
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+    }
+
+    /// Every provider, with the user's settings in front.
+    pub fn providers(&self) -> impl Iterator<Item = &Arc<Provider>> {
+        self.providers.values()
+    }
+
+    pub fn dataset(&self, name: &str) -> Result<&Arc<Dataset>, CliError> {
+        dataset_of(&self.catalog, name)
+    }
+
+    /// The provider of a dataset, with the user's settings in front.
+    pub fn provider_of(&self, dataset: &Dataset) -> &Arc<Provider> {
+        &self.providers[&dataset.provider]
+    }
+
+    /// The key of a provider; none for a provider that asks for none.
+    pub fn key(&self, provider: &Provider) -> Result<Option<ServiceKey>, CliError> {
+        if provider.key_param.is_none() {
+            return Ok(None);
+        }
+        let in_environment = self.environment.get(&variable(&provider.id)).map(String::as_str);
+        let file = self.settings.providers.get(provider.id.as_str()).and_then(|overrides| overrides.key_file.as_deref());
+        Ok(Some(key_of(&provider.id, in_environment, file)?))
+    }
+}
+
+/// A dataset of the catalog by its name as typed.
+pub fn dataset_of<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Arc<Dataset>, CliError> {
+    catalog.dataset(name).ok_or_else(|| {
+        let known: Vec<&str> = catalog.datasets().map(|dataset| dataset.id.as_str()).collect();
+        CliError::usage(unknown_name("dataset", name, &known)).with_hint("see `gapless datasets list`")
+    })
+}
+
+/// The current month in a provider's zone.
+pub fn current_month(provider: &Provider, now: Timestamp) -> Month {
+    let zone = TimeZone::get(&provider.zone).expect("checked with the definitions and settings");
+    Month::containing(now.to_zoned_datetime(zone).date())
+}
+
+/// Settings for values given as `N` for the one provider of the run or as `PROVIDER=N`.
+pub fn provider_flags(
+    values: &[String],
+    flag: &str,
+    setting: &str,
+    providers: &BTreeSet<&Name>,
+) -> Result<Vec<(String, String, String)>, CliError> {
+    let known: Vec<&str> = providers.iter().map(|name| name.as_str()).collect();
+    let mut flags = Vec::new();
+    for value in values {
+        let (provider, number) = match (value.split_once('='), known.as_slice()) {
+            (Some((provider, number)), _) => (provider, number),
+            (None, [only]) => (*only, value.as_str()),
+            (None, _) => {
+                let what = format!("{flag} {value} could mean several providers: {}", known.join(", "));
+                return Err(
+                    CliError::usage(what).with_hint(format!("write `{flag} {}={value}`", known.first().unwrap_or(&"PROVIDER")))
+                );
+            }
+        };
+        if !known.contains(&provider) {
+            return Err(CliError::usage(format!("{flag}: {}", unknown_name("provider of this run", provider, &known))));
+        }
+        flags.push((format!("providers.{provider}.{setting}"), number.to_owned(), flag.to_owned()));
+    }
+    Ok(flags)
+}
