@@ -12,8 +12,8 @@ use super::fault::ConnectionAge;
 use super::journal::{Journal, Played, Presence};
 use super::render::Format;
 use super::request::{BadRequest, KeySeen, Request};
+use super::send::{After, send};
 use super::stage::Stage;
-use super::wire::{self, After};
 
 /// What all connections of a portal share.
 pub(super) struct House {
@@ -50,7 +50,7 @@ async fn answer_all(stream: &mut TcpStream, connection: u64, house: &House) -> i
         let now = Timestamp::now();
         let mut reply = house.stage.reply(&play, std::mem::take(&mut buffer), now);
         let wire = play.wire.as_ref();
-        let after = wire::send(stream, &reply, wire, request.keeps_alive, &http_date(now), &mut presence).await?;
+        let after = send(stream, &reply, wire, request.keeps_alive, &http_date(now), &mut presence).await?;
         if end(stream, after, presence).await? {
             return Ok(());
         }
@@ -88,7 +88,7 @@ async fn refuse(stream: &mut TcpStream, connection: u64, house: &House) -> io::R
     presence.plays(Played::BadRequest);
     let now = Timestamp::now();
     let reply = Answer::Bare { status: 400, retry_after: None }.reply(Format::Xml, "", now);
-    wire::send(stream, &reply, None, false, &http_date(now), &mut presence).await?;
+    send(stream, &reply, None, false, &http_date(now), &mut presence).await?;
     stream.shutdown().await
 }
 

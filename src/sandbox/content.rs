@@ -30,6 +30,8 @@ pub enum Content {
     NoRows {},
     /// Page 1, whatever number was asked.
     SamePage {},
+    /// Every row of the partition, whatever page and size were asked.
+    AllRows {},
     /// The first pages over and over: A, B, A, B.
     Cycle {
         #[serde(default = "two")]
@@ -94,6 +96,7 @@ impl Content {
             Self::RowMissing { .. } => "row_missing",
             Self::NoRows {} => "no_rows",
             Self::SamePage {} => "same_page",
+            Self::AllRows {} => "all_rows",
             Self::Cycle { .. } => "cycle",
             Self::LastPageAgain {} => "last_page_again",
             Self::Slide { .. } => "slide",

@@ -23,6 +23,7 @@ mod field;
 mod flood;
 mod page;
 mod render;
+mod send;
 mod sheet;
 mod spoil;
 mod stage;

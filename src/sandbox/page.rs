@@ -96,6 +96,7 @@ impl Page {
             }
             Some(Content::NoRows {}) => {}
             Some(Content::SamePage {}) => page.deals = book.page(1),
+            Some(Content::AllRows {}) => page.deals = book.rows(0, book.rows),
             Some(Content::Cycle { pages }) => page.deals = book.page((asked.page - 1) % pages.get() + 1),
             Some(Content::LastPageAgain {}) => page.deals = book.page(asked.page.min(book.last_page())),
             Some(Content::Slide { by }) => {

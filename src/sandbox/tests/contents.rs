@@ -57,6 +57,7 @@ async fn rows_can_be_missing_repeated_or_slid() {
     check("page = 2\ncontent = { kind = \"row_missing\", at = 2 }", &[(2, all(), without_third)]).await;
     check("page = 2\ncontent = { kind = \"no_rows\" }", &[(2, all(), vec![]), (3, all(), rows(200..250))]).await;
     check("content = { kind = \"same_page\" }", &[(1, all(), rows(0..100)), (3, all(), rows(0..100))]).await;
+    check("content = { kind = \"all_rows\" }", &[(1, all(), rows(0..250)), (2, all(), rows(0..250))]).await;
     let cycle = [(1, rows(0..100)), (2, rows(100..200)), (3, rows(0..100)), (4, rows(100..200))];
     check("content = { kind = \"cycle\" }", &cycle.map(|(page, rows)| (page, all(), rows))).await;
     let again = [(3, all(), rows(200..250)), (4, all(), rows(200..250)), (9, all(), rows(200..250))];

@@ -1,8 +1,17 @@
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Instant;
 
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpSocket, TcpStream};
+
 use super::client::*;
-use crate::sandbox::{Played, Portal, Scenario, Service};
+use crate::sandbox::answer::Reply;
+use crate::sandbox::journal::Journal;
+use crate::sandbox::send::send;
+use crate::sandbox::{KeySeen, Played, Portal, Scenario, Service};
 
 #[tokio::test]
 async fn one_connection_carries_many_requests_and_the_log_has_each_once() {
@@ -114,4 +123,43 @@ async fn a_dropped_portal_ends_its_connections_and_frees_its_port() {
     drop(portal);
     client.rest().await;
     Portal::start(Scenario::default(), address).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_head_without_end_is_refused() {
+    let portal = portal("").await;
+    let mut client = Client::of(&portal).await;
+    client.send(&format!("GET / HTTP/1.1\r\nx: {}", "a".repeat(64 * 1024))).await;
+    assert_eq!(client.head().await.0, 400);
+}
+
+#[tokio::test]
+async fn an_answer_counts_as_done_before_its_last_bytes_leave() {
+    for (body_bytes, is_seen_working) in [(12 * 1024, false), (200 * 1024, true)] {
+        let (mut server, mut client) = narrow_pair().await;
+        let journal = Arc::new(Journal::new(Instant::now(), Box::new(|_| {})));
+        let in_flight = || journal.enter(None, KeySeen::Absent, 2).in_flight - 1;
+        let mut presence = journal.enter(None, KeySeen::Absent, 1);
+        let reply = Reply { status: 200, content_type: "text/plain", headers: Vec::new(), body: vec![b'a'; body_bytes] };
+        let mut sending = pin!(send(&mut server, &reply, None, true, "today", &mut presence));
+        let mut seen = Vec::new();
+        // The buffers are smaller than the last bytes, so the portal is still writing them while the client reads.
+        while poll_fn(|context| Poll::Ready(sending.as_mut().poll(context))).await.is_pending() {
+            seen.push(in_flight());
+            assert_ne!(client.read(&mut [0; 1024]).await.unwrap(), 0);
+        }
+        assert_eq!(seen.contains(&1), is_seen_working, "{body_bytes}: {seen:?}");
+        assert_eq!(seen.last(), Some(&0), "{body_bytes}: {seen:?}");
+    }
+}
+
+/// Both ends of a connection whose buffers hold a few kilobytes.
+async fn narrow_pair() -> (TcpStream, TcpStream) {
+    let (listening, asking) = (TcpSocket::new_v4().unwrap(), TcpSocket::new_v4().unwrap());
+    listening.set_send_buffer_size(1).unwrap();
+    asking.set_recv_buffer_size(1).unwrap();
+    listening.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = listening.listen(1).unwrap();
+    let client = asking.connect(listener.local_addr().unwrap()).await.unwrap();
+    (listener.accept().await.unwrap().0, client)
 }
