@@ -1,14 +1,15 @@
 use super::super::connect::OneAtATime;
 use super::super::pacer::Pacer;
 use super::server::{answer, start_tls};
-use super::wire::{calling, check, no_retry, quick_http, quick_retry};
+use super::wire::{calling, check, no_retry, patient_http, quick_http, quick_retry};
 use super::*;
 
 #[tokio::test]
 async fn a_server_that_does_not_speak_tls_in_time_is_a_connect_timeout() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let base_url = format!("https://{}", server.local_addr().unwrap());
-    let attempt = calling(&base_url, no_retry()).fetch().await.unwrap_err().attempts.remove(0);
+    let attempt =
+        World::calling(base_url, limits(1, 0.0), quick_http(), no_retry()).fetch().await.unwrap_err().attempts.remove(0);
     check(&attempt, Outcome::Retry, "no connection to 127.0.0.1 within 200ms (connect timeout)");
     assert!(!attempt.sent, "no byte of the request can have left");
 }
@@ -38,7 +39,7 @@ async fn a_certificate_nobody_vouches_for_stops_the_api_and_a_ca_file_vouches() 
     assert_eq!((attempt.scope, attempt.sent), (Scope::Api, false));
 
     let ca_file = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/tls/loopback.pem");
-    let http = HttpSettings { ca_file: Some(ca_file.into()), connect_timeout: Duration::from_secs(5), ..quick_http() };
+    let http = HttpSettings { ca_file: Some(ca_file.into()), ..patient_http() };
     let world = World::calling(start_tls(answer(200, "page")), limits(1, 0.0), http, no_retry());
     world.fetch().await.unwrap();
 }
@@ -59,7 +60,7 @@ async fn plain_text_in_place_of_tls_is_named_and_heals_by_itself() {
 #[test]
 fn a_ca_file_without_certificates_is_refused() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let http = HttpSettings { ca_file: Some(file.path().to_owned()), ..quick_http() };
+    let http = HttpSettings { ca_file: Some(file.path().to_owned()), ..patient_http() };
     let settings = CallerSettings { providers: Vec::new(), http, retry: RetrySettings::default(), max_calls: None };
     let made = Caller::new(settings, surroundings(&Clock::tokio(Timestamp::UNIX_EPOCH), &Ears::default()));
     assert!(matches!(made, Err(CallerError::CaFile(CaFileError::Empty { .. }))));

@@ -15,20 +15,28 @@ pub(super) fn quick_http() -> HttpSettings {
         connect_timeout: Duration::from_millis(200),
         read_timeout: Duration::from_millis(400),
         total_timeout: Duration::from_millis(800),
-        max_body: 8 * 1024 * 1024,
-        ..HttpSettings::default()
+        ..patient_http()
     }
 }
 
+/// Timeouts that a busy machine does not reach.
+pub(super) fn patient_http() -> HttpSettings {
+    HttpSettings { max_body: 8 * 1024 * 1024, ..HttpSettings::default() }
+}
+
 pub(super) fn calling(base_url: &str, retry: RetrySettings) -> World {
-    World::calling(base_url.to_owned(), limits(4, 0.0), quick_http(), retry)
+    World::calling(base_url.to_owned(), limits(4, 0.0), patient_http(), retry)
 }
 
 /// One request to a server that does this with it; what became of it.
 async fn fault(acts: Vec<Act>) -> Attempt {
+    fault_within(patient_http(), acts).await
+}
+
+async fn fault_within(http: HttpSettings, acts: Vec<Act>) -> Attempt {
     let server = Server::start(move |_| acts.clone()).await;
-    let failure = calling(&server.base_url, no_retry()).fetch().await.unwrap_err();
-    let [attempt] = failure.attempts.try_into().expect("one attempt");
+    let world = World::calling(server.base_url.clone(), limits(4, 0.0), http, no_retry());
+    let [attempt] = world.fetch().await.unwrap_err().attempts.try_into().expect("one attempt");
     attempt
 }
 
@@ -71,12 +79,12 @@ async fn a_request_that_died_on_a_kept_connection_is_tried_again_without_the_wai
 
 #[tokio::test]
 async fn timeouts_are_named() {
-    check(&fault(vec![Act::Hang]).await, Outcome::Retry, "no answer within 400ms (read timeout)");
-    let stopped = fault(vec![head("content-length: 9"), Act::Send(b"pag".to_vec()), Act::Hang]).await;
+    check(&fault_within(quick_http(), vec![Act::Hang]).await, Outcome::Retry, "no answer within 400ms (read timeout)");
+    let stopped = fault_within(quick_http(), vec![head("content-length: 9"), Act::Send(b"pag".to_vec()), Act::Hang]).await;
     check(&stopped, Outcome::Retry, "the body stopped within 400ms (read timeout)");
     assert_eq!(stopped.http_status, Some(200));
     let drop = Act::SendForEver { piece: b"x".to_vec(), every: Duration::from_millis(50) };
-    let dripping = fault(vec![head("content-length: 9999"), drop]).await;
+    let dripping = fault_within(quick_http(), vec![head("content-length: 9999"), drop]).await;
     check(&dripping, Outcome::Retry, "not done within 800ms (total timeout)");
 }
 
@@ -140,7 +148,7 @@ async fn a_body_announced_as_too_large_is_not_read() {
 async fn fast_refusals_do_not_raise_the_rate_on_the_wire() {
     const RPS: f64 = 50.0;
     let server = Server::answering(answer(503, "busy")).await;
-    let world = World::calling(server.base_url.clone(), limits(8, RPS), quick_http(), quick_retry());
+    let world = World::calling(server.base_url.clone(), limits(8, RPS), patient_http(), quick_retry());
     world.fetch_many(12).join_all().await;
     let arrivals = server.arrivals();
     assert_eq!(arrivals.len(), 60);
