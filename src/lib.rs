@@ -3,7 +3,7 @@
 //! After a run every partition is whole in the database, or named as missing with the reason. ARCHITECTURE.md says where
 //! each rule lives; the modules below are its layers, lowest first.
 
-#![warn(clippy::print_stdout, clippy::print_stderr)]
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used)]
 
 pub mod model;
 

@@ -3,43 +3,32 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::json;
 
 use crate::caller::{CallerSettings, ProviderLimits};
 use crate::collect::conductor::Task;
 use crate::collect::source::Source;
 use crate::definition::catalog::Catalog;
-use crate::definition::dataset::Dataset;
 use crate::definition::provider::Provider;
 use crate::model::name::Name;
 use crate::model::rate::Rate;
 use crate::model::secret::ServiceKey;
-use crate::plan::cost::{Cost, Limits, cost};
-use crate::plan::selection::{Reason, Selected, Standing, order, select};
-use crate::plan::target::{Target, Wish, target};
+use crate::plan::selection::Selected;
 use crate::report::exit::Exit;
 use crate::report::log::Verbosity;
 use crate::report::number::{counted, duration, grouped};
 use crate::report::result::{Caps, RunResult};
 use crate::report::summary::summary;
-use crate::settings::layer::read_file;
 use crate::settings::resolved::Settings;
-use crate::store::state::PartitionState;
 use crate::store::url::StoreUrl;
 use crate::store::{OpenMode, Store};
 
 use super::args::CollectArgs;
+use super::dry_run::dry_run;
 use super::error::CliError;
+use super::orders::{Order, orders, selected};
 use super::run::Run;
-use super::setup::{Setup, current_month, dataset_of, provider_flags};
+use super::setup::{Setup, dataset_of, provider_flags};
 use super::terminal::{Format, Terminal};
-
-/// One dataset of the run: what is asked of whom.
-struct Order {
-    dataset: Arc<Dataset>,
-    provider: Arc<Provider>,
-    target: Target,
-}
 
 pub async fn run(args: &CollectArgs, config: Option<&Path>, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let setup = Setup::load(config, Setup::environment(), |catalog| flags(args, catalog))?;
@@ -55,7 +44,7 @@ pub async fn run(args: &CollectArgs, config: Option<&Path>, terminal: &mut Termi
 pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> Result<(RunResult, Exit), CliError> {
     let now = Timestamp::now();
     let orders = orders(args, setup, now)?;
-    let url = store_url(setup)?;
+    let url = setup.store_url()?;
     let keys = keys(&orders, setup)?;
     let caps = caps(&orders);
     announce(&setup.settings, &orders, &url, terminal);
@@ -136,52 +125,6 @@ fn flags(args: &CollectArgs, catalog: &Catalog) -> Result<Vec<(String, String, S
     Ok(flags)
 }
 
-/// What each dataset is asked for: its target in the settings, narrowed by the flags.
-fn orders(args: &CollectArgs, setup: &Setup, now: Timestamp) -> Result<Vec<Order>, CliError> {
-    let names: Vec<&String> = match args.datasets.as_slice() {
-        [] => setup.settings.targets.keys().collect(),
-        named => named.iter().collect(),
-    };
-    if names.is_empty() {
-        return Err(CliError::usage("no dataset is named, and the settings have no target such as `[collect.apt_trade]`")
-            .with_hint(
-                "name one, as in `gapless collect apt_trade --months last:3 --regions all`; see `gapless datasets list`",
-            ));
-    }
-    let mut orders: Vec<Order> = Vec::new();
-    for name in names {
-        let dataset = setup.dataset(name)?;
-        if orders.iter().any(|order| order.dataset.id == dataset.id) {
-            continue;
-        }
-        let provider = setup.provider_of(dataset);
-        let wish = wish(args, dataset, &setup.settings)?;
-        let read = |file: &str| read_file(Path::new(file)).map_err(std::io::Error::other);
-        let target = target(dataset, &wish, &setup.catalog, current_month(provider, now), &read)
-            .map_err(|error| CliError::usage(format!("{}: {error}", dataset.id)))?;
-        orders.push(Order { dataset: Arc::clone(dataset), provider: Arc::clone(provider), target });
-    }
-    Ok(orders)
-}
-
-fn wish(args: &CollectArgs, dataset: &Dataset, settings: &Settings) -> Result<Wish, CliError> {
-    let target = settings.targets.get(dataset.id.as_str()).cloned().unwrap_or_default();
-    let mut axes = std::collections::BTreeMap::new();
-    for axis in &args.axes {
-        let (name, values) = axis
-            .split_once('=')
-            .filter(|(name, values)| !name.is_empty() && !values.is_empty())
-            .ok_or_else(|| CliError::usage(format!("--axis {axis} is not written as NAME=V1,V2")))?;
-        axes.insert(name.to_owned(), values.to_owned());
-    }
-    Ok(Wish {
-        months: args.months.clone().or(target.months),
-        regions: args.regions.clone().or(target.regions),
-        axes,
-        partitions: args.partitions.clone(),
-    })
-}
-
 fn keys(orders: &[Order], setup: &Setup) -> Result<HashMap<Name, Option<ServiceKey>>, CliError> {
     let mut keys = HashMap::new();
     for Order { provider, .. } in orders {
@@ -190,16 +133,6 @@ fn keys(orders: &[Order], setup: &Setup) -> Result<HashMap<Name, Option<ServiceK
         }
     }
     Ok(keys)
-}
-
-/// The limits of all providers of the run together.
-fn caps(orders: &[Order]) -> Caps {
-    let providers: HashMap<&Name, &Provider> = orders.iter().map(|order| (&order.provider.id, &*order.provider)).collect();
-    let rates: Option<Vec<f64>> = providers.values().map(|provider| provider.rps.per_second()).collect();
-    Caps {
-        rate: rates.map_or(Rate::Unlimited, |rates| Rate::PerSecond(rates.iter().sum())),
-        concurrency: providers.values().map(|provider| provider.concurrency).sum(),
-    }
 }
 
 fn calling(settings: &Settings, orders: &[Order], max_calls: Option<u64>) -> CallerSettings {
@@ -259,34 +192,6 @@ fn open_mode(args: &CollectArgs, settings: &Settings, url: &StoreUrl, terminal: 
         .with_hint("if this is the right place, run once with `--create`, or name the store with `--store URL`"))
 }
 
-async fn selected(
-    args: &CollectArgs,
-    orders: &[Order],
-    store: Option<&Store>,
-    now: Timestamp,
-) -> Result<Vec<Selected<Name>>, CliError> {
-    let mut all = Vec::new();
-    for Order { dataset, provider, target } in orders {
-        let states = match store {
-            Some(store) => store.states(&dataset.id).await?,
-            None => Vec::new(),
-        };
-        let standings = states.into_iter().map(standing).collect();
-        all.extend(select(&dataset.id, &target.partitions, &standings, args.only, current_month(provider, now)));
-    }
-    order(&mut all);
-    Ok(all)
-}
-
-fn standing(state: PartitionState) -> (String, Standing) {
-    let standing = Standing {
-        is_published: state.published.is_some(),
-        last_verdict: state.last.map(|last| last.verdict),
-        pages: state.published.map(|snapshot| u32::try_from(snapshot.pages).unwrap_or(u32::MAX)),
-    };
-    (state.key, standing)
-}
-
 fn say_what_is_due(orders: &[Order], selected: &[Selected<Name>], terminal: &Terminal) {
     for Order { dataset, target, .. } in orders {
         for note in &target.notes {
@@ -298,54 +203,12 @@ fn say_what_is_due(orders: &[Order], selected: &[Selected<Name>], terminal: &Ter
     }
 }
 
-fn store_url(setup: &Setup) -> Result<StoreUrl, CliError> {
-    setup.settings.store.url.parse().map_err(|error| CliError::usage(format!("{error}")))
-}
-
-async fn dry_run(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> Result<Exit, CliError> {
-    let now = Timestamp::now();
-    let orders = orders(args, setup, now)?;
-    let url = store_url(setup)?;
-    let store = match url.path().exists() {
-        true => Some(Store::open(&url, OpenMode::ReadOnly).await?),
-        false => None,
-    };
-    let selected = selected(args, &orders, store.as_ref(), now).await?;
-    let limits: HashMap<&Name, Limits> = orders
-        .iter()
-        .map(|order| (&order.dataset.id, Limits { rate: order.provider.rps, daily_calls: order.provider.daily_calls }))
-        .collect();
-    let cost = cost(&selected, |dataset| limits[dataset]);
-    for note in orders.iter().flat_map(|order| &order.target.notes) {
-        terminal.note(note);
-    }
-    terminal.print(&match args.format {
-        Format::Json => format!("{}\n", json!({ "plan": cost })),
-        Format::Text => plan_text(&cost),
-    })
-}
-
-fn plan_text(cost: &Cost) -> String {
-    let reasons: Vec<String> =
-        cost.by_reason.iter().map(|(reason, count)| format!("{} {}", grouped(*count), in_words(*reason))).collect();
-    let reasons = if reasons.is_empty() { "nothing is due".to_owned() } else { reasons.join(", ") };
-    let mut text = format!("{}: {reasons}\n", counted(cost.partitions, "partition"));
-    let time = cost.seconds.map_or("no limit on the rate".to_owned(), |seconds| {
-        format!("at least {} at the cap", duration(std::time::Duration::from_secs_f64(seconds)))
-    });
-    text.push_str(&format!("{} expected, {time}\n", counted(cost.calls, "call")));
-    if let Some(share) = cost.quota_share {
-        text.push_str(&format!("{:.1} % of the daily quota, {}\n", share * 100.0, counted(cost.nights, "night")));
-    }
-    text.push_str("nothing was called or written\n");
-    text
-}
-
-fn in_words(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Recent => "missing of recent months",
-        Reason::Failed => "failed before",
-        Reason::Refresh => "whole, asked for again",
-        Reason::Backfill => "missing of older months",
+/// The limits of all providers of the run together.
+fn caps(orders: &[Order]) -> Caps {
+    let providers: HashMap<&Name, &Provider> = orders.iter().map(|order| (&order.provider.id, &*order.provider)).collect();
+    let rates: Option<Vec<f64>> = providers.values().map(|provider| provider.rps.per_second()).collect();
+    Caps {
+        rate: rates.map_or(Rate::Unlimited, |rates| Rate::PerSecond(rates.iter().sum())),
+        concurrency: providers.values().map(|provider| provider.concurrency).sum(),
     }
 }

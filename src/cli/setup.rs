@@ -15,6 +15,7 @@ use crate::settings::key::{key_of, variable};
 use crate::settings::layer::read_file;
 use crate::settings::resolved::{Settings, unknown_name};
 use crate::settings::search::Search;
+use crate::store::url::{StoreUrl, StoreUrlError};
 
 use super::error::CliError;
 
@@ -80,6 +81,11 @@ impl Setup {
     /// The provider of a dataset, with the user's settings in front.
     pub fn provider_of(&self, dataset: &Dataset) -> &Arc<Provider> {
         &self.providers[&dataset.provider]
+    }
+
+    /// Where the store is.
+    pub fn store_url(&self) -> Result<StoreUrl, CliError> {
+        self.settings.store.url.parse().map_err(|error: StoreUrlError| CliError::usage(error.to_string()))
     }
 
     /// The key of a provider; none for a provider that asks for none.

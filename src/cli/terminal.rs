@@ -26,7 +26,7 @@ pub struct Terminal {
     /// Whether a person sits at stdin and stderr.
     pub is_interactive: bool,
     has_colour: bool,
-    log_filter: Option<String>,
+    log_level: Option<String>,
 }
 
 impl Terminal {
@@ -46,7 +46,7 @@ impl Terminal {
             bars: wants_bars.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr())),
             is_interactive: is_terminal && io::stdin().is_terminal(),
             has_colour: is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
-            log_filter: std::env::var("GAPLESS_LOG").ok(),
+            log_level: std::env::var("GAPLESS_LOG").ok(),
         }
     }
 
@@ -60,7 +60,7 @@ impl Terminal {
             LogFormat::Text if self.has_colour => LogStyle::Coloured,
             LogFormat::Text => LogStyle::Plain,
         };
-        log::start(self.verbosity, style, self.log_filter.as_deref(), self.bars.clone());
+        log::start(self.verbosity, style, self.log_level.as_deref(), self.bars.clone());
     }
 
     /// The result, on stdout.

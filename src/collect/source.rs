@@ -7,7 +7,7 @@ use crate::definition::dialect::Dialect;
 use crate::definition::provider::Provider;
 use crate::model::partition::Partition;
 use crate::model::secret::ServiceKey;
-use crate::reconcile::walk::{Ask, PageRules};
+use crate::reconcile::step::{Ask, PageRules};
 use crate::store::dataset::Declared;
 
 /// One dataset ready to be asked: its definitions, its key, and its tables in the store.

@@ -10,8 +10,9 @@ use crate::model::page::Page;
 use crate::model::partition::Partition;
 use crate::model::verdict::Verdict;
 use crate::reconcile::ending::Ending;
+use crate::reconcile::step::{Ask, Purpose, Step};
 use crate::reconcile::verification::RowSet;
-use crate::reconcile::walk::{Ask, Purpose, Step, Walk};
+use crate::reconcile::walk::Walk;
 use crate::store::job::{Job, Settled};
 
 use super::judge::judge_for;

@@ -3,6 +3,7 @@
 pub mod due;
 pub mod echo;
 pub mod ending;
+pub mod step;
 pub mod verification;
 pub mod walk;
 #[cfg(test)]

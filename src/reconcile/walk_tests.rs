@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::due::RowsDue;
 use super::ending::{Cause, Ending};
-use super::walk::{PageRules, Purpose, Step, Walk};
+use super::step::{PageRules, Purpose, Step};
+use super::walk::Walk;
 use crate::model::page::Page;
 use crate::model::record::{Records, RowHash};
 use crate::model::tree::{NameId, NodeKind, Span, TreeBuilder};

@@ -1,6 +1,7 @@
 use std::io::{self, Write};
 
 use indicatif::MultiProgress;
+use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -36,18 +37,16 @@ pub enum LogStyle {
 
 /// Sends the program's log to stderr, around the bars where there are any.
 ///
-/// `filter` is the value of `GAPLESS_LOG`; it wins over the verbosity. The HTTP library's own trace lines show whole URLs,
-/// so they are never let through.
-pub fn start(verbosity: Verbosity, style: LogStyle, filter: Option<&str>, bars: Option<MultiProgress>) {
-    let level = match verbosity {
-        Verbosity::Quiet => "error",
-        Verbosity::Normal => "warn",
-        Verbosity::Verbose => "info",
-        Verbosity::Debug => "debug",
-    };
-    let own = filter.map(str::to_owned).unwrap_or_else(|| format!("off,gapless={level}"));
-    let muted = ["hyper", "hyper_util", "reqwest", "rustls", "sqlx"].map(|target| format!(",{target}=off")).concat();
-    let filter = EnvFilter::new(own + &muted);
+/// `level` is the value of `GAPLESS_LOG`, such as `trace`; it wins over the verbosity. Other libraries are never heard: what
+/// they log may hold whole URLs, keys included.
+pub fn start(verbosity: Verbosity, style: LogStyle, level: Option<&str>, bars: Option<MultiProgress>) {
+    let level = level.and_then(|level| level.parse().ok()).unwrap_or(match verbosity {
+        Verbosity::Quiet => LevelFilter::ERROR,
+        Verbosity::Normal => LevelFilter::WARN,
+        Verbosity::Verbose => LevelFilter::INFO,
+        Verbosity::Debug => LevelFilter::DEBUG,
+    });
+    let filter = EnvFilter::new(format!("off,gapless={level}"));
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(AroundBars(bars)).with_target(false);
     let _ = match style {
         LogStyle::Plain => tracing::subscriber::set_global_default(subscriber.with_ansi(false).finish()),

@@ -1,0 +1,67 @@
+use std::collections::HashMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::model::name::Name;
+use crate::plan::cost::{Cost, Limits, cost};
+use crate::plan::selection::Reason;
+use crate::report::exit::Exit;
+use crate::report::number::{counted, duration, grouped};
+use crate::store::{OpenMode, Store};
+
+use super::args::CollectArgs;
+use super::error::CliError;
+use super::orders::{orders, selected};
+use super::setup::Setup;
+use super::terminal::{Format, Terminal};
+
+/// Says what would be asked and what it costs; neither calls nor writes anything.
+pub async fn dry_run(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> Result<Exit, CliError> {
+    let now = Timestamp::now();
+    let orders = orders(args, setup, now)?;
+    let url = setup.store_url()?;
+    let store = match url.path().exists() {
+        true => Some(Store::open(&url, OpenMode::ReadOnly).await?),
+        false => None,
+    };
+    let selected = selected(args, &orders, store.as_ref(), now).await?;
+    let limits: HashMap<&Name, Limits> = orders
+        .iter()
+        .map(|order| (&order.dataset.id, Limits { rate: order.provider.rps, daily_calls: order.provider.daily_calls }))
+        .collect();
+    let cost = cost(&selected, |dataset| limits[dataset]);
+    for note in orders.iter().flat_map(|order| &order.target.notes) {
+        terminal.note(note);
+    }
+    terminal.print(&match args.format {
+        Format::Json => format!("{}\n", json!({ "plan": cost })),
+        Format::Text => plan_text(&cost),
+    })
+}
+
+fn plan_text(cost: &Cost) -> String {
+    let reasons: Vec<String> =
+        cost.by_reason.iter().map(|(reason, count)| format!("{} {}", grouped(*count), in_words(*reason))).collect();
+    let reasons = if reasons.is_empty() { "nothing is due".to_owned() } else { reasons.join(", ") };
+    let mut text = format!("{}: {reasons}\n", counted(cost.partitions, "partition"));
+    let time = cost.seconds.map_or("no limit on the rate".to_owned(), |seconds| {
+        format!("at least {} at the cap", duration(Duration::from_secs_f64(seconds)))
+    });
+    text.push_str(&format!("{} expected, {time}\n", counted(cost.calls, "call")));
+    if let Some(share) = cost.quota_share {
+        text.push_str(&format!("{:.1} % of the daily quota, {}\n", share * 100.0, counted(cost.nights, "night")));
+    }
+    text.push_str("nothing was called or written\n");
+    text
+}
+
+fn in_words(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Recent => "missing of recent months",
+        Reason::Failed => "failed before",
+        Reason::Refresh => "whole, asked for again",
+        Reason::Backfill => "missing of older months",
+    }
+}
