@@ -16,6 +16,8 @@ pub enum RowsDue {
     Any,
     /// Exactly so many, while the total stays what it was.
     Exactly(u64),
+    /// At least one and at most so many: a read of a source whose pages are of uneven size.
+    AtMost(u64),
 }
 
 impl Due {
@@ -40,7 +42,13 @@ impl Due {
                 let what = if rows < due { "hole" } else { "surplus" };
                 Some(format!("{what}: page {} has {rows} rows where {due} are due", self.page_echo))
             }
-            RowsDue::Any | RowsDue::Exactly(_) => None,
+            RowsDue::AtMost(due) if rows == 0 && !total_moved => {
+                Some(format!("hole: page {} is empty while {due} rows are still due", self.page_echo))
+            }
+            RowsDue::AtMost(due) if rows > due && !total_moved => {
+                Some(format!("surplus: page {} has {rows} rows where at most {due} are due", self.page_echo))
+            }
+            RowsDue::Any | RowsDue::Exactly(_) | RowsDue::AtMost(_) => None,
         }
     }
 }

@@ -6,5 +6,3 @@ pub mod ending;
 pub mod step;
 pub mod verification;
 pub mod walk;
-#[cfg(test)]
-mod walk_tests;

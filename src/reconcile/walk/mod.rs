@@ -1,3 +1,7 @@
+mod ahead;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, HashSet};
 
 use crate::model::job::{PageNumber, ReadNumber};
@@ -5,10 +9,10 @@ use crate::model::page::{Page, PageDigest};
 use crate::model::record::RowHash;
 use crate::model::verdict::Verdict;
 
-use super::due::{Due, RowsDue};
-use super::ending::{Cause, Ending};
-use super::step::{Ask, PageRules, Purpose, Step};
-use super::verification::{RowSet, other_size, smaller_size};
+use crate::reconcile::due::{Due, RowsDue};
+use crate::reconcile::ending::{Cause, Ending};
+use crate::reconcile::step::{Ask, PageRules, Purpose, Step};
+use crate::reconcile::verification::{RowSet, other_size, smaller_size};
 
 /// The walk of one job over its pages: says which page to ask for next and when it is over.
 ///
@@ -20,6 +24,7 @@ pub struct Walk {
     read: ReadNumber,
     new_reads_left: u32,
     purpose: Purpose,
+    pages_are: Pages,
     /// Rows to ask for in this read: the size of page 1 once it is known to be capped.
     size: u32,
     next: PageNumber,
@@ -31,6 +36,13 @@ pub struct Walk {
     pages: HashMap<PageDigest, PageNumber>,
     /// The read to be verified, while a verification read is under way.
     collected: Option<Collected>,
+}
+
+/// Whether every page but the last holds the same number of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pages {
+    Even,
+    Uneven,
 }
 
 #[derive(Debug)]
@@ -54,6 +66,7 @@ impl Walk {
             read: ReadNumber::FIRST,
             new_reads_left: Self::NEW_READS,
             purpose: Purpose::Snapshot,
+            pages_are: Pages::Even,
             size: rules.size,
             next: PageNumber::FIRST,
             total_first: None,
@@ -68,13 +81,18 @@ impl Walk {
 
     /// The page to ask for now.
     pub fn ask(&self) -> Ask {
-        let rows = match (self.next, self.total_last) {
-            (PageNumber::FIRST, _) | (_, None) => RowsDue::Any,
-            (_, Some(total)) => RowsDue::Exactly(u64::from(self.size).min(total.saturating_sub(self.received()))),
+        let rows = match (self.next, self.total_last, self.pages_are) {
+            (PageNumber::FIRST, _, _) | (_, None, _) => RowsDue::Any,
+            (_, Some(total), Pages::Even) => RowsDue::Exactly(u64::from(self.size).min(total.saturating_sub(self.received()))),
+            (_, Some(total), Pages::Uneven) => RowsDue::AtMost(total.saturating_sub(self.received())),
         };
-        let page_echo = u64::from(self.next.0 - 1) + u64::from(self.rules.first);
+        self.ask_for(self.next, rows)
+    }
+
+    fn ask_for(&self, page: PageNumber, rows: RowsDue) -> Ask {
+        let page_echo = u64::from(page.0 - 1) + u64::from(self.rules.first);
         let due = Due { page_echo, rows, total: self.total_last };
-        Ask { read: self.read, page: self.next, size: self.size, due, purpose: self.purpose }
+        Ask { read: self.read, page, size: self.size, due, purpose: self.purpose }
     }
 
     /// Takes a recognised page that fits what was due.
@@ -156,7 +174,8 @@ impl Walk {
         }
         self.rows.extend_from_slice(&page.row_hashes);
         // A silent cap, or a size the source does not ask us about: page 1 shows the size in force.
-        if self.next == PageNumber::FIRST && self.total_last.is_some_and(|total| page.rows() < total) {
+        let is_even = self.pages_are == Pages::Even;
+        if is_even && self.next == PageNumber::FIRST && self.total_last.is_some_and(|total| page.rows() < total) {
             self.size = page.rows() as u32;
         }
     }

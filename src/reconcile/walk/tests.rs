@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use super::due::RowsDue;
-use super::ending::{Cause, Ending};
-use super::step::{PageRules, Purpose, Step};
-use super::walk::Walk;
+use super::Walk;
+use crate::model::job::{PageNumber, ReadNumber};
 use crate::model::page::Page;
 use crate::model::record::{Records, RowHash};
 use crate::model::tree::{NameId, NodeKind, Span, TreeBuilder};
 use crate::model::verdict::Verdict;
+use crate::reconcile::due::RowsDue;
+use crate::reconcile::ending::{Cause, Ending};
+use crate::reconcile::step::{PageRules, Purpose, Step};
+use crate::reconcile::verification::RowSet;
 
 const RULES: PageRules = PageRules { size: 100, most: 1000, first: 1, short_page_ends: false, max_pages: 50 };
 
@@ -69,7 +71,7 @@ impl Source {
                     let published = self
                         .published
                         .as_ref()
-                        .map(|rows| super::verification::RowSet::new(self::page(None, rows.iter().copied()).row_hashes.to_vec()));
+                        .map(|rows| RowSet::new(self::page(None, rows.iter().copied()).row_hashes.to_vec()));
                     if published.as_ref() == Some(&set) {
                         return Ok(walk.published_agrees());
                     }
@@ -297,4 +299,75 @@ fn a_source_that_keeps_asking_to_begin_again_is_short() {
         assert_eq!(walk.ask().read.0, read);
     }
     assert!(matches!(walk.restart("token expired".to_owned()), Step::End(Ending { verdict: Verdict::Short, .. })));
+}
+
+#[test]
+fn pages_ahead_are_those_the_total_still_needs() {
+    let mut walk = Walk::new(RULES);
+    let source = Source::of(350);
+    let ahead = |walk: &Walk, most: u32| walk.asks_ahead(most).iter().map(|ask| (ask.page.0, ask.due.rows)).collect::<Vec<_>>();
+    assert_eq!(ahead(&walk, 4), [], "nothing is known before page 1");
+    walk.take(&source.honest(1, 100));
+    assert_eq!(walk.ask().page, PageNumber(2));
+    assert_eq!(ahead(&walk, 4), [(3, RowsDue::Exactly(100)), (4, RowsDue::Exactly(50))]);
+    assert_eq!(ahead(&walk, 1), [(3, RowsDue::Exactly(100))]);
+    walk.take(&source.honest(2, 100));
+    assert_eq!(ahead(&walk, 4), [(4, RowsDue::Exactly(50))]);
+}
+
+#[test]
+fn a_source_with_uneven_pages_is_read_one_by_one() {
+    let source = Source::of(250);
+    let uneven = |number: u32| match number {
+        1 => page(Some(250), 0..100),
+        2 => page(Some(250), 100..190),
+        _ => page(Some(250), 190..250),
+    };
+    let mut walk = Walk::new(RULES);
+    walk.take(&uneven(1));
+    let why = walk.ask().due.misfit(&uneven(2)).unwrap();
+    assert_eq!(why, "hole: page 2 has 90 rows where 100 are due");
+    assert!(matches!(walk.read_unevenly(&why), Some(Step::NewRead { .. })));
+    let mut ended = None;
+    for number in 1..=3 {
+        assert_eq!(walk.ask().due.misfit(&uneven(number)), None, "page {number}");
+        assert_eq!(walk.asks_ahead(4), []);
+        ended = Some(walk.take(&uneven(number)));
+    }
+    assert!(matches!(ended, Some(Step::KeepAndEnd(Ending { verdict: Verdict::Complete, received: 250, .. }))));
+    assert!(walk.read_unevenly("again").is_none(), "it is tried once");
+    assert_eq!(source.rows, 250);
+}
+
+#[test]
+fn an_empty_page_is_a_hole_in_an_uneven_read_too() {
+    let mut walk = Walk::new(RULES);
+    walk.take(&page(Some(250), 0..100));
+    walk.read_unevenly("hole");
+    walk.take(&page(Some(250), 0..100));
+    assert_eq!(walk.ask().due.misfit(&page(Some(250), 0..0)).unwrap(), "hole: page 2 is empty while 150 rows are still due");
+}
+
+#[test]
+fn a_read_is_taken_up_at_its_last_stored_page() {
+    let source = Source::of(350);
+    let stored: Vec<Page> = (1..=3).map(|number| source.honest(number, 100)).collect();
+    let mut walk = Walk::new(RULES);
+    let digest = walk.resume(ReadNumber(2), &stored).unwrap();
+    assert_eq!(digest, stored[2].digest());
+    let ask = walk.ask();
+    assert_eq!((ask.read, ask.page), (ReadNumber(2), PageNumber(3)));
+    walk.take(&stored[2]);
+    let Step::KeepAndEnd(ending) = walk.take(&source.honest(4, 100)) else { panic!("350 rows are 4 pages") };
+    assert_eq!((ending.verdict, ending.received), (Verdict::Complete, 350));
+}
+
+#[test]
+fn stored_pages_that_do_not_fit_together_are_read_again_from_page_one() {
+    let source = Source::of(350);
+    let stored = [source.honest(1, 100), source.honest(3, 100), page(Some(351), 0..7), source.honest(4, 100)];
+    let mut walk = Walk::new(RULES);
+    assert!(walk.resume(ReadNumber(1), &stored).is_err());
+    assert_eq!(walk.ask().page, PageNumber::FIRST);
+    assert!(Walk::new(RULES).resume(ReadNumber(1), &[]).is_err());
 }
