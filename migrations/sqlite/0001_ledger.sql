@@ -93,6 +93,7 @@ create table job (
     check ((state = 'ended') = (verdict is not null))
 ) strict;
 
+create index job_run on job (run, verdict);
 create index job_partition on job (partition, state, id);
 create unique index job_live on job (partition) where state <> 'ended';
 

@@ -29,6 +29,9 @@ pub struct Provider {
     /// Calls a day for each dataset and key.
     #[serde(default)]
     pub daily_calls: Option<u64>,
+    /// So many of the daily calls are kept back from months that fill up an old backlog.
+    #[serde(default)]
+    pub reserve_calls: u64,
     /// Time zone of its days and months.
     pub zone: String,
     /// Calls of one dataset that may be refused as invalid in a row before the dataset is left alone.

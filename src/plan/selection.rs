@@ -1,19 +1,28 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::time::Duration;
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::model::month::Month;
 use crate::model::partition::Partition;
 use crate::model::verdict::Verdict;
+use crate::settings::resolved::RefreshSettings;
 
 /// What the ledger knows of one partition.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Whether a snapshot of it is published.
     pub is_published: bool,
     /// Verdict of its latest job that ended.
     pub last_verdict: Option<Verdict>,
+    /// When that job ended.
+    pub last_ended: Option<Timestamp>,
+    /// When it was last read as a whole.
+    pub checked_at: Option<Timestamp>,
+    /// Days on which it failed although its API answered others, since it was last whole.
+    pub strikes: u32,
     /// Pages of its published snapshot.
     pub pages: Option<u32>,
 }
@@ -21,14 +30,14 @@ pub struct Standing {
 /// Which of the wanted partitions a run asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Only {
-    /// Missing and failed ones.
+    /// Missing, failed, and those whose refresh is due
     #[default]
     Due,
-    /// Those that were never published and did not fail.
+    /// Those that were never whole and did not fail
     Missing,
-    /// Those whose latest job failed, was short or lost.
+    /// Those whose latest job failed, was short or lost
     Failed,
-    /// All of them, whole or not.
+    /// All of them, whole or not
     All,
 }
 
@@ -36,11 +45,13 @@ pub enum Only {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// Missing, of the current month or one of the two before.
+    /// Missing or to be read again, of a month that is still filling up.
     Recent,
     /// Its latest job failed, was short or lost.
     Failed,
-    /// Whole already, asked for all the same.
+    /// Its latest snapshot is held: read again, the same content on three days publishes itself.
+    Held,
+    /// Whole already, read again.
     Refresh,
     /// Missing, of an older month.
     Backfill,
@@ -56,26 +67,60 @@ pub struct Selected<D> {
     pub pages: Option<u32>,
 }
 
-/// Months that are still filling up: the current one and those before it.
-pub const RECENT_MONTHS: u32 = 3;
+/// A partition that keeps failing: asked once a week, and listed for a person meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeedsPerson<D> {
+    pub dataset: D,
+    pub partition: Partition,
+    pub verdict: Verdict,
+    pub strikes: u32,
+    /// When it will be asked again.
+    pub again_at: Timestamp,
+}
 
-/// The partitions of one dataset that a run asks for, and how many wanted ones it leaves out as whole or not chosen.
+/// What a run is to do with the wanted partitions of a dataset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice<D> {
+    pub selected: Vec<Selected<D>>,
+    pub need_person: Vec<NeedsPerson<D>>,
+}
+
+/// When and by which rules a choice is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstances {
+    pub only: Only,
+    pub refresh: RefreshSettings,
+    pub now: Timestamp,
+    /// The current month in the provider's zone.
+    pub month: Month,
+}
+
+/// After so many strikes a partition needs a person.
+pub const STRIKES: u32 = 3;
+/// How long a partition that needs a person is left alone, and the age at which a weekly refresh is due.
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
+/// A weekly job that begins a little earlier than last week's still counts as a week later.
+const WEEK_SLACK: Duration = Duration::from_secs(6 * 3600);
+
+/// What is to be asked for of one dataset.
 pub fn select<D: Clone>(
     dataset: &D,
     wanted: &[Partition],
     standings: &HashMap<String, Standing>,
-    only: Only,
-    current: Month,
-) -> Vec<Selected<D>> {
-    let mut selected = Vec::new();
+    circumstances: Circumstances,
+) -> Choice<D> {
+    let mut choice = Choice { selected: Vec::new(), need_person: Vec::new() };
+    let unknown = Standing::default();
     for partition in wanted {
-        let standing = standings.get(&partition.key());
-        if let Some(reason) = reason(partition, standing, only, current) {
-            let pages = standing.and_then(|standing| standing.pages);
-            selected.push(Selected { dataset: dataset.clone(), partition: partition.clone(), reason, pages });
+        let standing = standings.get(&partition.key()).unwrap_or(&unknown);
+        if let Some(waiting) = needs_person(dataset, partition, standing, circumstances) {
+            choice.need_person.push(waiting);
+        } else if let Some(reason) = reason(partition, standing, circumstances) {
+            let (dataset, partition, pages) = (dataset.clone(), partition.clone(), standing.pages);
+            choice.selected.push(Selected { dataset, partition, reason, pages });
         }
     }
-    selected
+    choice
 }
 
 /// Puts the partitions of all datasets in the order of the work: recent, failed, refresh, backfill newest first; within
@@ -85,26 +130,50 @@ pub fn order<D>(selected: &mut [Selected<D>]) {
         let month = month_of(&item.partition);
         let newest_first = match item.reason {
             Reason::Backfill => Reverse(month),
-            Reason::Recent | Reason::Failed | Reason::Refresh => Reverse(None),
+            Reason::Recent | Reason::Failed | Reason::Held | Reason::Refresh => Reverse(None),
         };
         (item.reason, newest_first, Reverse(item.pages.unwrap_or(0)), Reverse(month))
     });
 }
 
-fn reason(partition: &Partition, standing: Option<&Standing>, only: Only, current: Month) -> Option<Reason> {
-    let is_published = standing.is_some_and(|standing| standing.is_published);
-    let has_failed = match standing.and_then(|standing| standing.last_verdict) {
-        Some(Verdict::Short | Verdict::Failed | Verdict::Lost) => true,
-        Some(Verdict::Complete | Verdict::Empty | Verdict::Unverified | Verdict::Held | Verdict::Deferred) | None => false,
-    };
-    let is_recent = month_of(partition).is_none_or(|month| month.until(current) < RECENT_MONTHS);
+fn needs_person<D: Clone>(
+    dataset: &D,
+    partition: &Partition,
+    standing: &Standing,
+    Circumstances { only, now, .. }: Circumstances,
+) -> Option<NeedsPerson<D>> {
+    let verdict = standing.last_verdict.filter(|verdict| has_failed(*verdict))?;
+    let again_at = standing.last_ended?.checked_add(WEEK).ok()?;
+    let is_waiting = standing.strikes >= STRIKES && now < again_at.checked_sub(WEEK_SLACK).unwrap_or(again_at);
+    let (dataset, partition, strikes) = (dataset.clone(), partition.clone(), standing.strikes);
+    (only == Only::Due && is_waiting).then_some(NeedsPerson { dataset, partition, verdict, strikes, again_at })
+}
+
+fn reason(partition: &Partition, standing: &Standing, circumstances: Circumstances) -> Option<Reason> {
+    let Circumstances { only, refresh, now, month } = circumstances;
+    let age = month_of(partition).map_or(0, |of| of.until(month));
+    let is_recent = age < refresh.every_run.max(1);
+    let is_stale = standing.checked_at.is_none_or(|at| now.duration_since(at).unsigned_abs() >= WEEK - WEEK_SLACK);
     let missing = if is_recent { Reason::Recent } else { Reason::Backfill };
-    match (only, has_failed, is_published) {
-        (Only::Due | Only::Failed | Only::All, true, _) => Some(Reason::Failed),
-        (Only::Missing, true, _) | (Only::Failed, false, _) => None,
-        (Only::Due | Only::Missing | Only::All, false, false) => Some(missing),
-        (Only::Due | Only::Missing, false, true) => None,
-        (Only::All, false, true) => Some(Reason::Refresh),
+    let again = match (only, standing.is_published) {
+        (Only::Failed, _) => None,
+        (Only::Due | Only::Missing | Only::All, false) => Some(missing),
+        (Only::Missing, true) => None,
+        (Only::All, true) => Some(if is_recent { Reason::Recent } else { Reason::Refresh }),
+        (Only::Due, true) if age < refresh.every_run => Some(Reason::Recent),
+        (Only::Due, true) => (age < refresh.weekly && is_stale).then_some(Reason::Refresh),
+    };
+    match standing.last_verdict {
+        Some(verdict) if has_failed(verdict) => (only != Only::Missing).then_some(Reason::Failed),
+        Some(Verdict::Held) if matches!(only, Only::Due | Only::All) => Some(Reason::Held),
+        Some(_) | None => again,
+    }
+}
+
+fn has_failed(verdict: Verdict) -> bool {
+    match verdict {
+        Verdict::Short | Verdict::Failed | Verdict::Lost => true,
+        Verdict::Complete | Verdict::Empty | Verdict::Unverified | Verdict::Held | Verdict::Deferred => false,
     }
 }
 
@@ -113,57 +182,5 @@ fn month_of(partition: &Partition) -> Option<Month> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::name::Name;
-
-    fn partition(month: &str) -> Partition {
-        Partition::new([(Name::literal("region"), "11110"), (Name::literal("month"), month)])
-    }
-
-    fn standing(is_published: bool, last_verdict: Option<Verdict>) -> Standing {
-        Standing { is_published, last_verdict, pages: None }
-    }
-
-    #[test]
-    fn what_is_due_follows_from_the_latest_job_and_the_published_snapshot() {
-        use Reason::{Backfill, Failed, Recent, Refresh};
-        let check = |standing: Option<Standing>, month: &str, expected: [Option<Reason>; 4]| {
-            let of = |only| reason(&partition(month), standing.as_ref(), only, "2026-11".parse().unwrap());
-            let reasons = [Only::Due, Only::Missing, Only::Failed, Only::All].map(of);
-            assert_eq!(reasons, expected, "{standing:?} {month}");
-        };
-        check(None, "2026-11", [Some(Recent), Some(Recent), None, Some(Recent)]);
-        check(None, "2026-09", [Some(Recent), Some(Recent), None, Some(Recent)]);
-        check(None, "2026-08", [Some(Backfill), Some(Backfill), None, Some(Backfill)]);
-        let whole = standing(true, Some(Verdict::Complete));
-        check(Some(whole), "2024-01", [None, None, None, Some(Refresh)]);
-        let deferred = standing(false, Some(Verdict::Deferred));
-        check(Some(deferred), "2024-01", [Some(Backfill), Some(Backfill), None, Some(Backfill)]);
-        for verdict in [Verdict::Short, Verdict::Failed, Verdict::Lost] {
-            for is_published in [false, true] {
-                let failed = standing(is_published, Some(verdict));
-                check(Some(failed), "2024-01", [Some(Failed), None, Some(Failed), Some(Failed)]);
-            }
-        }
-        check(Some(standing(true, Some(Verdict::Empty))), "2024-01", [None, None, None, Some(Refresh)]);
-        check(Some(standing(true, Some(Verdict::Deferred))), "2024-01", [None, None, None, Some(Refresh)]);
-    }
-
-    #[test]
-    fn fresh_months_come_first_and_a_backfill_goes_back_in_time() {
-        let item = |month: &str, reason, pages| Selected { dataset: (), partition: partition(month), reason, pages };
-        let mut items = [
-            item("2020-01", Reason::Backfill, None),
-            item("2021-05", Reason::Backfill, Some(9)),
-            item("2024-01", Reason::Refresh, Some(1)),
-            item("2022-01", Reason::Failed, Some(2)),
-            item("2026-11", Reason::Recent, Some(1)),
-            item("2023-02", Reason::Failed, Some(3)),
-            item("2026-10", Reason::Recent, Some(5)),
-        ];
-        order(&mut items);
-        let months: Vec<_> = items.iter().filter_map(|item| item.partition.value("month")).collect();
-        assert_eq!(months, ["2026-10", "2026-11", "2023-02", "2022-01", "2024-01", "2021-05", "2020-01"]);
-    }
-}
+#[path = "selection_tests.rs"]
+mod tests;

@@ -33,8 +33,8 @@ pub struct Target {
 /// Why a wish names no partitions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    #[error("`{dataset}` needs {what}")]
-    Missing { dataset: Name, what: String },
+    #[error("needs {what}")]
+    Missing { what: String },
     #[error("`{dataset}` has no axis `{axis}`; its axes are {axes}")]
     UnknownAxis { dataset: Name, axis: String, axes: String },
     #[error("`{value}` is no value of axis `{axis}` of `{dataset}`; known are {known}")]
@@ -105,7 +105,7 @@ impl AxisReader<'_> {
     }
 
     fn values(&self, axis: &AxisDefinition, written: Option<&str>, notes: &mut Vec<String>) -> Result<Vec<String>, TargetError> {
-        let missing = |what: &str| TargetError::Missing { dataset: self.dataset.id.clone(), what: what.to_owned() };
+        let missing = |what: &str| TargetError::Missing { what: what.to_owned() };
         match axis.kind {
             AxisKind::Region => {
                 let written = written.ok_or_else(|| missing("regions: give `--regions all`, `--regions sido:11` or codes"))?;

@@ -14,6 +14,7 @@ pub struct ProviderOverrides {
     pub rps: Option<Rate>,
     pub documented_rps: Option<Rate>,
     pub daily_calls: Option<u64>,
+    pub reserve_calls: Option<u64>,
     pub zone: Option<String>,
     pub invalid_in_a_row: Option<u32>,
 }
@@ -42,6 +43,7 @@ impl ProviderOverrides {
             provider.documented_rps = rate.per_second();
         }
         provider.daily_calls = self.daily_calls.or(provider.daily_calls);
+        provider.reserve_calls = self.reserve_calls.unwrap_or(provider.reserve_calls);
         provider.invalid_in_a_row = self.invalid_in_a_row.unwrap_or(provider.invalid_in_a_row);
         Ok(provider)
     }

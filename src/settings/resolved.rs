@@ -25,6 +25,7 @@ pub struct Settings {
     pub retry: RetrySettings,
     /// A partition that would need more pages is not begun.
     pub max_pages: u32,
+    pub refresh: RefreshSettings,
     /// What each dataset is meant to have.
     pub targets: BTreeMap<String, Target>,
     pub providers: BTreeMap<String, ProviderOverrides>,
@@ -39,6 +40,15 @@ pub struct StoreSettings {
     pub url: String,
     pub keep_snapshots: bool,
     pub keep_bodies: bool,
+}
+
+/// Which whole partitions are read again, by the age of their month; the current month has age 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefreshSettings {
+    /// Younger months are read in every run.
+    pub every_run: u32,
+    /// Younger months are read when their last reading is a week old.
+    pub weekly: u32,
 }
 
 /// The partitions a dataset is meant to have, as the user wrote them.
@@ -154,6 +164,7 @@ impl Settings {
                 throttle_patience: read.duration("retry.throttle_patience"),
             },
             max_pages: read.number("collect.max_pages"),
+            refresh: RefreshSettings { every_run: read.number("refresh.every_run"), weekly: read.number("refresh.weekly") },
             targets: read.named("collect", |read, path| Target {
                 months: read.optional(&format!("{path}.months")).map(str::to_owned),
                 regions: read.optional(&format!("{path}.regions")).map(str::to_owned),
@@ -168,6 +179,7 @@ impl Settings {
                     rps: read.optional_number(&at("rps")),
                     documented_rps: read.optional_number(&at("documented_rps")),
                     daily_calls: read.optional_number(&at("daily_calls")),
+                    reserve_calls: read.optional_number(&at("reserve_calls")),
                     zone: read.optional(&at("zone")).map(str::to_owned),
                     invalid_in_a_row: read.optional_number(&at("invalid_in_a_row")),
                 }
@@ -209,6 +221,13 @@ impl Settings {
                 shown.join(" + "),
             );
             object("retry.total_timeout", what);
+        }
+        if self.refresh.weekly < self.refresh.every_run {
+            let what = format!(
+                "`refresh.weekly` ({}) is less than `refresh.every_run` ({})",
+                self.refresh.weekly, self.refresh.every_run
+            );
+            object("refresh.weekly", what);
         }
         if self.retry.delay > self.retry.max_delay {
             let what =

@@ -5,6 +5,7 @@
 pub mod cell;
 pub mod dataset;
 pub mod error;
+pub mod history;
 pub mod job;
 pub mod lock;
 mod row;
@@ -20,6 +21,7 @@ use jiff::Timestamp;
 use self::cell::Cell;
 use self::dataset::Declared;
 use self::error::StoreError;
+use self::history::History;
 use self::job::{Job, JobEnd, Settled, StoredPage};
 use self::lock::{CollectLock, LockError};
 use self::sqlite::SqliteStore;
@@ -153,6 +155,11 @@ impl Store {
         self.sqlite.published_hashes(declared, partition).await
     }
 
+    /// What the ledger tells of one partition; `None` when it was never asked for.
+    pub async fn history(&self, dataset: &Name, partition: &Partition) -> Result<Option<History>, StoreError> {
+        self.sqlite.history(dataset, partition).await
+    }
+
     /// The body of a page that is still kept.
     pub async fn body(&self, job: JobId, read: ReadNumber, page: PageNumber) -> Result<Option<KeptBody>, StoreError> {
         self.sqlite.body(job, read, page).await
@@ -160,6 +167,11 @@ impl Store {
 
     pub async fn api_state(&self, dataset: &Name, key_id: &str) -> Result<Option<ApiState>, StoreError> {
         self.sqlite.api_state(dataset, key_id).await
+    }
+
+    /// What is remembered of every API, by dataset.
+    pub async fn api_states(&self) -> Result<Vec<ApiState>, StoreError> {
+        self.sqlite.api_states().await
     }
 
     pub async fn set_api_state(&self, state: &ApiState) -> Result<(), StoreError> {

@@ -18,6 +18,8 @@ pub struct PartitionState {
     pub checked_at: Option<Timestamp>,
     /// When its content last changed.
     pub changed_at: Option<Timestamp>,
+    /// Days on which it failed in a run that read another partition of its dataset whole, since it was last whole itself.
+    pub strikes: u32,
 }
 
 /// The snapshot that is visible.

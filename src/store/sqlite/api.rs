@@ -2,16 +2,19 @@
 
 use rusqlite::params;
 use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
 
 use super::SqliteStore;
-use super::ledger::{count, instant, spelled};
+use super::ledger::{count, instant, required, spelled};
 use super::pages::number;
 use crate::definition::region::RegionList;
 use crate::model::name::Name;
 use crate::store::error::StoreError;
 use crate::store::state::ApiState;
 
-const API_STATE: &str = "select day, calls, blocked_until, why from api_state where dataset = ?1 and key_id = ?2";
+const API_STATE: &str =
+    "select dataset, key_id, day, calls, blocked_until, why from api_state where dataset = ?1 and key_id = ?2";
+const API_STATES: &str = "select dataset, key_id, day, calls, blocked_until, why from api_state order by dataset, key_id";
 const SET_API_STATE: &str =
     "insert into api_state (dataset, key_id, day, calls, blocked_until, why) values (?1, ?2, ?3, ?4, ?5, ?6)
     on conflict (dataset, key_id) do update
@@ -24,21 +27,12 @@ const NEW_REGION: &str =
 impl SqliteStore {
     pub async fn api_state(&self, dataset: &Name, key_id: &str) -> Result<Option<ApiState>, StoreError> {
         let row = sqlx::query(API_STATE).bind(dataset.as_str()).bind(key_id).fetch_optional(&self.readers).await;
-        let missing = || sqlx::Error::Decode("an API has no day or no calls".into());
-        let state = row.and_then(|row| {
-            let read = |row: &_| -> Result<ApiState, sqlx::Error> {
-                Ok(ApiState {
-                    dataset: dataset.clone(),
-                    key_id: key_id.to_owned(),
-                    day: spelled(row, "day")?.ok_or_else(missing)?,
-                    calls: count(row, "calls")?.ok_or_else(missing)?,
-                    blocked_until: spelled(row, "blocked_until")?,
-                    why: row.try_get("why")?,
-                })
-            };
-            row.as_ref().map(read).transpose()
-        });
-        state.map_err(|source| self.failed(source))
+        row.and_then(|row| row.as_ref().map(api_state).transpose()).map_err(|source| self.failed(source))
+    }
+
+    pub async fn api_states(&self) -> Result<Vec<ApiState>, StoreError> {
+        let rows = sqlx::query(API_STATES).fetch_all(&self.readers).await;
+        rows.and_then(|rows| rows.iter().map(api_state).collect()).map_err(|source| self.failed(source))
     }
 
     pub async fn set_api_state(&self, state: &ApiState) -> Result<(), StoreError> {
@@ -82,4 +76,16 @@ impl SqliteStore {
         })
         .await
     }
+}
+
+fn api_state(row: &SqliteRow) -> Result<ApiState, sqlx::Error> {
+    let dataset: &str = row.try_get("dataset")?;
+    Ok(ApiState {
+        dataset: dataset.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?,
+        key_id: row.try_get("key_id")?,
+        day: required(spelled(row, "day")?)?,
+        calls: required(count(row, "calls")?)?,
+        blocked_until: spelled(row, "blocked_until")?,
+        why: row.try_get("why")?,
+    })
 }

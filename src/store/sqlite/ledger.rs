@@ -36,6 +36,11 @@ pub fn verdict(row: &SqliteRow, column: &str) -> Result<Option<Verdict>, sqlx::E
     text.map(read).transpose()
 }
 
+/// A value the ledger always has.
+pub fn required<T>(value: Option<T>) -> Result<T, sqlx::Error> {
+    value.ok_or_else(|| sqlx::Error::Decode("a value is missing that the ledger always has".into()))
+}
+
 /// A count; negative ones, which only a hand can have written, are an error of decoding.
 pub fn count(row: &SqliteRow, column: &str) -> Result<Option<u64>, sqlx::Error> {
     let number: Option<i64> = row.try_get(column)?;

@@ -2,6 +2,7 @@
 
 mod api;
 mod failure;
+mod history;
 mod jobs;
 mod ledger;
 mod open;

@@ -4,7 +4,7 @@ use rusqlite::types::ValueRef;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::ledger::{count, spelled, verdict};
+use super::ledger::{count, required, spelled, verdict};
 use super::{SqliteStore, failure, rows};
 use crate::model::job::{JobId, PartitionId};
 use crate::model::name::Name;
@@ -16,6 +16,14 @@ const STATES: &str = "select p.id, p.key, p.published_at, p.checked_at, p.change
     published.id as published_job, published.verdict as published_verdict, published.received as published_rows,
     published.definition_hash as published_hash,
     (select count(*) from page where page.job = published.id and page.read = published.read) as published_pages,
+    case when latest.verdict in ('failed', 'short') then (
+        select count(distinct substr(f.ended_at, 1, 10)) from job f
+        where f.partition = p.id and f.verdict in ('failed', 'short')
+          and f.id > coalesce((select max(g.id) from job g where g.partition = p.id and g.verdict in ('complete', 'empty', 'unverified')), 0)
+          and exists (
+            select 1 from job o join partition q on q.id = o.partition
+            where o.run = f.run and q.dataset = p.dataset and o.verdict in ('complete', 'empty', 'unverified'))
+    ) else 0 end as strikes,
     latest.id as last_job, latest.verdict as last_verdict, latest.why as last_why, latest.ended_at as last_ended_at
     from partition p
     left join job published on published.id = p.published_job
@@ -99,6 +107,7 @@ fn state(row: &SqliteRow) -> Result<PartitionState, sqlx::Error> {
         last,
         checked_at: spelled(row, "checked_at")?,
         changed_at: spelled(row, "changed_at")?,
+        strikes: row.try_get("strikes")?,
     })
 }
 
@@ -116,8 +125,4 @@ fn coverage_line(row: &SqliteRow) -> Result<CoverageLine, sqlx::Error> {
         changed_at: spelled(row, "changed_at")?,
         why: row.try_get("why")?,
     })
-}
-
-fn required<T>(value: Option<T>) -> Result<T, sqlx::Error> {
-    value.ok_or_else(|| sqlx::Error::Decode("a value is missing that the ledger always has".into()))
 }
