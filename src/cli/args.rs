@@ -32,6 +32,14 @@ pub struct Cli {
 pub enum Command {
     /// Collect what is due
     Collect(CollectArgs),
+    /// Write a commented gapless.toml here, and make the store
+    Init(InitArgs),
+    /// Check key, permission, quota, store and clock: one call for each dataset
+    Doctor(DoctorArgs),
+    /// What is whole, what waits, what needs you
+    Status(StatusArgs),
+    /// Everything the ledger knows of one partition
+    Why(WhyArgs),
     /// See the whole story in under a minute: a practice portal, no key, no network
     Demo,
     /// The datasets that can be collected
@@ -98,6 +106,57 @@ pub struct CollectArgs {
     pub dry_run: bool,
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
+}
+
+/// The store a command looks at.
+#[derive(Debug, Default, Args)]
+pub struct StoreArg {
+    /// The store instead of the one of the settings
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+}
+
+impl StoreArg {
+    /// As settings: path, value, flag.
+    pub fn flags(&self) -> Vec<(String, String, String)> {
+        self.store.iter().map(|url| ("store.url".to_owned(), url.clone(), "--store".to_owned())).collect()
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Where the store is to be
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Datasets to check; without any, those with a target in the settings
+    #[arg(value_name = "DATASET")]
+    pub datasets: Vec<String>,
+    #[command(flatten)]
+    pub store: StoreArg,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    pub store: StoreArg,
+    /// Exit 3 when a dataset was not checked for so long, as `36h`
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub fail_if_older: Option<Duration>,
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct WhyArgs {
+    pub dataset: String,
+    /// 11680,2024-03 or region=11680,month=2024-03
+    pub partition: String,
+    #[command(flatten)]
+    pub store: StoreArg,
 }
 
 #[derive(Debug, Subcommand)]

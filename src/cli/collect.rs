@@ -6,13 +6,14 @@ use jiff::Timestamp;
 
 use crate::caller::{CallerSettings, ProviderLimits};
 use crate::collect::conductor::Task;
+use crate::collect::harvest::{Gap, Harvest};
 use crate::collect::source::Source;
 use crate::definition::catalog::Catalog;
 use crate::definition::provider::Provider;
 use crate::model::name::Name;
 use crate::model::rate::Rate;
 use crate::model::secret::ServiceKey;
-use crate::plan::selection::Selected;
+use crate::plan::selection::{NeedsPerson, Selected};
 use crate::report::exit::Exit;
 use crate::report::log::Verbosity;
 use crate::report::number::{counted, duration, grouped};
@@ -25,7 +26,7 @@ use crate::store::{OpenMode, Store};
 use super::args::CollectArgs;
 use super::dry_run::dry_run;
 use super::error::CliError;
-use super::orders::{Order, orders, selected};
+use super::orders::{Order, chosen, orders};
 use super::run::Run;
 use super::setup::{Setup, dataset_of, provider_flags};
 use super::terminal::{Format, Terminal};
@@ -62,13 +63,15 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
         let source = Source::new(order.dataset.clone(), order.provider.clone(), dialect.clone(), key, declared);
         sources.insert(order.dataset.id.clone(), Arc::new(source));
     }
-    let selected = selected(args, &orders, Some(&store), now).await?;
-    say_what_is_due(&orders, &selected, terminal);
-    let tasks = selected.into_iter().map(|item| Task { source: sources[&item.dataset].clone(), partition: item.partition });
+    let chosen = chosen(args, &orders, setup, Some(&store), now).await?;
+    say_what_is_due(&orders, &chosen.selected, terminal);
+    let tasks =
+        chosen.selected.into_iter().map(|item| Task { source: sources[&item.dataset].clone(), partition: item.partition });
     let command = std::env::args().collect::<Vec<_>>().join(" ");
     let run = Run {
         id: store.begin_run(&lock, &command, env!("CARGO_PKG_VERSION"), now).await?,
         tasks: tasks.collect(),
+        known: left_for_a_person(chosen.need_person),
         store: Arc::new(store),
         keeping: setup.settings.store.clone(),
         calling: calling(&setup.settings, &orders, args.max_calls),
@@ -79,6 +82,20 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     let ended = run.execute(terminal).await;
     drop(lock);
     ended
+}
+
+/// Partitions that keep failing are not asked in this run, and are told as missing all the same.
+fn left_for_a_person(waiting: Vec<NeedsPerson<Name>>) -> Harvest {
+    let mut harvest = Harvest::default();
+    for NeedsPerson { dataset, partition, verdict, strikes, again_at } in waiting {
+        harvest.partitions.planned += 1;
+        harvest.add(verdict);
+        let why = format!("failed on {strikes} days while others of its dataset came; asked again after {again_at:.0}");
+        let hint = Some(format!("see `gapless why {dataset} {partition}`, or ask at once with `--only failed`"));
+        let verdict = verdict.as_str();
+        harvest.add_gap(Gap { dataset, partition, verdict, page: None, promised: None, received: 0, why, hint });
+    }
+    harvest
 }
 
 /// Prints the result of a run.

@@ -102,7 +102,11 @@ fn parsed(line: &str) -> CollectArgs {
     let cli = <Cli as clap::Parser>::try_parse_from(words).expect("the demo types what the program understands");
     match cli.command {
         Command::Collect(args) => args,
-        Command::Demo
+        Command::Init(_)
+        | Command::Doctor(_)
+        | Command::Status(_)
+        | Command::Why(_)
+        | Command::Demo
         | Command::Datasets { .. }
         | Command::Config { .. }
         | Command::Probe { .. }

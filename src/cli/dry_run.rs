@@ -13,7 +13,7 @@ use crate::store::{OpenMode, Store};
 
 use super::args::CollectArgs;
 use super::error::CliError;
-use super::orders::{orders, selected};
+use super::orders::{chosen, orders};
 use super::setup::Setup;
 use super::terminal::{Format, Terminal};
 
@@ -26,12 +26,16 @@ pub async fn dry_run(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
         true => Some(Store::open(&url, OpenMode::ReadOnly).await?),
         false => None,
     };
-    let selected = selected(args, &orders, store.as_ref(), now).await?;
+    let chosen = chosen(args, &orders, setup, store.as_ref(), now).await?;
     let limits: HashMap<&Name, Limits> = orders
         .iter()
         .map(|order| (&order.dataset.id, Limits { rate: order.provider.rps, daily_calls: order.provider.daily_calls }))
         .collect();
-    let cost = cost(&selected, |dataset| limits[dataset]);
+    let cost = cost(&chosen.selected, |dataset| limits[dataset]);
+    if !chosen.need_person.is_empty() {
+        let count = chosen.need_person.len() as u64;
+        terminal.note(&format!("{} failed on several days and need a person: see `gapless status`", counted(count, "partition")));
+    }
     for note in orders.iter().flat_map(|order| &order.target.notes) {
         terminal.note(note);
     }
@@ -59,8 +63,9 @@ fn plan_text(cost: &Cost) -> String {
 
 fn in_words(reason: Reason) -> &'static str {
     match reason {
-        Reason::Recent => "missing of recent months",
+        Reason::Recent => "of recent months",
         Reason::Failed => "failed before",
+        Reason::Held => "held, to be read again",
         Reason::Refresh => "whole, asked for again",
         Reason::Backfill => "missing of older months",
     }

@@ -5,14 +5,18 @@ mod collect;
 mod config;
 mod datasets;
 mod demo;
+mod doctor;
 mod dry_run;
 mod error;
+mod init;
 mod orders;
 mod probe;
 mod run;
 mod setup;
 mod signal;
+mod status;
 mod terminal;
+mod why;
 
 use std::process::ExitCode;
 
@@ -49,6 +53,10 @@ pub fn main() -> ExitCode {
 async fn dispatch(cli: Cli, terminal: &mut Terminal) -> Result<Exit, CliError> {
     match cli.command {
         Command::Collect(args) => collect::run(&args, cli.config.as_deref(), terminal).await,
+        Command::Init(args) => init::run(&args, terminal).await,
+        Command::Doctor(args) => doctor::run(&args, cli.config.as_deref(), terminal).await,
+        Command::Status(args) => status::run(&args, cli.config.as_deref(), terminal).await,
+        Command::Why(args) => why::run(&args, cli.config.as_deref(), terminal).await,
         Command::Demo => demo::run(terminal).await,
         Command::Datasets { command } => datasets::run(&command, cli.config.as_deref(), terminal),
         Command::Config { command } => config::run(&command, cli.config.as_deref(), terminal),
@@ -73,8 +81,16 @@ impl Command {
     fn format(&self) -> Format {
         match self {
             Self::Collect(args) => args.format,
+            Self::Status(args) => args.format,
             Self::Probe { command } => command.format(),
-            Self::Demo | Self::Datasets { .. } | Self::Config { .. } | Self::Completions { .. } | Self::Man => Format::Text,
+            Self::Init(_)
+            | Self::Doctor(_)
+            | Self::Why(_)
+            | Self::Demo
+            | Self::Datasets { .. }
+            | Self::Config { .. }
+            | Self::Completions { .. }
+            | Self::Man => Format::Text,
         }
     }
 }

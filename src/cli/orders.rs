@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::definition::dataset::Dataset;
 use crate::definition::provider::Provider;
 use crate::model::name::Name;
-use crate::plan::selection::{Selected, Standing, order, select};
+use crate::plan::selection::{Choice, Circumstances, Standing, order, select};
 use crate::plan::target::{Target, Wish, target};
 use crate::settings::layer::read_file;
 use crate::settings::resolved::Settings;
@@ -44,13 +44,22 @@ pub fn orders(args: &CollectArgs, setup: &Setup, now: Timestamp) -> Result<Vec<O
             continue;
         }
         let provider = setup.provider_of(dataset);
-        let wish = wish(args, dataset, &setup.settings)?;
-        let read = |file: &str| read_file(Path::new(file)).map_err(std::io::Error::other);
-        let target = target(dataset, &wish, &setup.catalog, current_month(provider, now), &read)
-            .map_err(|error| CliError::usage(format!("{}: {error}", dataset.id)))?;
+        let target = resolved(dataset, &wish(args, dataset, &setup.settings)?, setup, now)?;
         orders.push(Order { dataset: Arc::clone(dataset), provider: Arc::clone(provider), target });
     }
     Ok(orders)
+}
+
+/// What the settings say a dataset is meant to have.
+pub fn target_of(dataset: &Dataset, setup: &Setup, now: Timestamp) -> Result<Target, CliError> {
+    let target = setup.settings.targets.get(dataset.id.as_str()).cloned().unwrap_or_default();
+    resolved(dataset, &Wish { months: target.months, regions: target.regions, ..Wish::default() }, setup, now)
+}
+
+fn resolved(dataset: &Dataset, wish: &Wish, setup: &Setup, now: Timestamp) -> Result<Target, CliError> {
+    let month = current_month(setup.provider_of(dataset), now);
+    let read = |file: &str| read_file(Path::new(file)).map_err(std::io::Error::other);
+    target(dataset, wish, &setup.catalog, month, &read).map_err(|error| CliError::usage(format!("{}: {error}", dataset.id)))
 }
 
 fn wish(args: &CollectArgs, dataset: &Dataset, settings: &Settings) -> Result<Wish, CliError> {
@@ -71,30 +80,38 @@ fn wish(args: &CollectArgs, dataset: &Dataset, settings: &Settings) -> Result<Wi
     })
 }
 
-/// The partitions the run asks for, in the order of the work.
-pub async fn selected(
+/// What the run asks for, in the order of the work, and what it leaves for a person.
+pub async fn chosen(
     args: &CollectArgs,
     orders: &[Order],
+    setup: &Setup,
     store: Option<&Store>,
     now: Timestamp,
-) -> Result<Vec<Selected<Name>>, CliError> {
-    let mut all = Vec::new();
+) -> Result<Choice<Name>, CliError> {
+    let mut all = Choice { selected: Vec::new(), need_person: Vec::new() };
     for Order { dataset, provider, target } in orders {
         let states = match store {
             Some(store) => store.states(&dataset.id).await?,
             None => Vec::new(),
         };
         let standings = states.into_iter().map(standing).collect();
-        all.extend(select(&dataset.id, &target.partitions, &standings, args.only, current_month(provider, now)));
+        let month = current_month(provider, now);
+        let circumstances = Circumstances { only: args.only, refresh: setup.settings.refresh, now, month };
+        let choice = select(&dataset.id, &target.partitions, &standings, circumstances);
+        all.selected.extend(choice.selected);
+        all.need_person.extend(choice.need_person);
     }
-    order(&mut all);
+    order(&mut all.selected);
     Ok(all)
 }
 
-fn standing(state: PartitionState) -> (String, Standing) {
+pub fn standing(state: PartitionState) -> (String, Standing) {
     let standing = Standing {
         is_published: state.published.is_some(),
-        last_verdict: state.last.map(|last| last.verdict),
+        last_verdict: state.last.as_ref().map(|last| last.verdict),
+        last_ended: state.last.map(|last| last.ended_at),
+        checked_at: state.checked_at,
+        strikes: state.strikes,
         pages: state.published.map(|snapshot| u32::try_from(snapshot.pages).unwrap_or(u32::MAX)),
     };
     (state.key, standing)

@@ -27,6 +27,8 @@ use super::terminal::Terminal;
 pub struct Run {
     pub id: RunId,
     pub tasks: Vec<Task>,
+    /// Partitions that are not asked and are told as missing.
+    pub known: Harvest,
     pub store: Arc<Store>,
     pub keeping: StoreSettings,
     pub calling: CallerSettings,
@@ -78,11 +80,12 @@ impl Run {
         };
         progress.finish();
         let stored = writer.finish().await;
-        let harvest = match (collected, stored) {
-            (Ok(harvest), Ok(())) => harvest,
+        let mut harvest = self.known;
+        match (collected, stored) {
+            (Ok(collected), Ok(())) => harvest.merge(collected),
             (_, Err(error)) => return Err(error.into()),
             (Err(gone), Ok(())) => unreachable!("{gone}, and without an error"),
-        };
+        }
         let exit = exit_of(&harvest, ending.exit());
         self.store.end_run(self.id, exit.code(), Timestamp::now()).await?;
         let counts = tally.counts();

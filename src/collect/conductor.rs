@@ -123,6 +123,7 @@ impl Harvest {
                 promised: ending.promised_last,
                 received: ending.received,
                 why: report.why.unwrap_or_default(),
+                hint: report.hint,
             });
         }
         Ok(())
@@ -141,5 +142,5 @@ impl Harvest {
 }
 
 fn not_begun(source: &Source, partition: Partition, verdict: &'static str, why: String) -> Gap {
-    Gap { dataset: source.dataset.id.clone(), partition, verdict, page: None, promised: None, received: 0, why }
+    Gap { dataset: source.dataset.id.clone(), partition, verdict, page: None, promised: None, received: 0, why, hint: None }
 }

@@ -48,6 +48,8 @@ pub struct Gap {
     pub promised: Option<u64>,
     pub received: u64,
     pub why: String,
+    /// What the user can do about it.
+    pub hint: Option<String>,
 }
 
 impl Harvest {

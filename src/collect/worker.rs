@@ -36,6 +36,7 @@ pub(super) struct Report {
     /// The page that could not be had.
     pub(super) page: Option<PageNumber>,
     pub(super) why: Option<String>,
+    pub(super) hint: Option<String>,
     pub(super) refusal: Refusal,
     pub(super) published: u64,
 }
@@ -52,6 +53,7 @@ struct Left {
     ending: Ending,
     page: Option<PageNumber>,
     why: Option<String>,
+    hint: Option<String>,
     refusal: Refusal,
 }
 
@@ -81,7 +83,15 @@ pub(super) async fn collect(
         rows: left.ending.received,
         why: left.why.clone(),
     });
-    Ok(Report { partition, ending: left.ending, page: left.page, why: left.why, refusal: left.refusal, published })
+    Ok(Report {
+        partition,
+        ending: left.ending,
+        page: left.page,
+        why: left.why,
+        hint: left.hint,
+        refusal: left.refusal,
+        published,
+    })
 }
 
 struct Worker {
@@ -192,12 +202,21 @@ impl Worker {
                 Verdict::Failed
             }
             TroubleKind::SlowDown | TroubleKind::Spent | TroubleKind::Later => Verdict::Deferred,
-            TroubleKind::Refused => {
-                let left = Left::broken_off(walk, Verdict::Deferred, ask, why);
-                return Ok(Some(Left { refusal: Refusal::Refused, ..left }));
-            }
+            TroubleKind::Refused => Verdict::Deferred,
         };
-        Ok(Some(Left::broken_off(walk, verdict, ask, why)))
+        let refusal = match trouble.kind {
+            TroubleKind::Refused => Refusal::Refused,
+            TroubleKind::Retry
+            | TroubleKind::Misfit
+            | TroubleKind::SlowDown
+            | TroubleKind::Spent
+            | TroubleKind::Invalid
+            | TroubleKind::TooBig
+            | TroubleKind::Restart
+            | TroubleKind::Later
+            | TroubleKind::Garbled => Refusal::Otherwise,
+        };
+        Ok(Some(Left { hint: trouble.hint, refusal, ..Left::broken_off(walk, verdict, ask, why) }))
     }
 
     /// Many invalid requests in a row are a fault of the definition, not of the partitions.
@@ -219,11 +238,11 @@ impl Worker {
 impl Left {
     fn at(ending: Ending) -> Self {
         let why = ending.cause.as_ref().map(ToString::to_string);
-        Self { ending, page: None, why, refusal: Refusal::Otherwise }
+        Self { ending, page: None, why, hint: None, refusal: Refusal::Otherwise }
     }
 
     fn broken_off(walk: &Walk, verdict: Verdict, ask: &Ask, why: String) -> Self {
-        Self { ending: walk.broken_off(verdict), page: Some(ask.page), why: Some(why), refusal: Refusal::Otherwise }
+        Self { ending: walk.broken_off(verdict), page: Some(ask.page), why: Some(why), hint: None, refusal: Refusal::Otherwise }
     }
 }
 

@@ -8,4 +8,5 @@ pub mod output;
 pub mod progress;
 pub mod result;
 pub mod summary;
+pub mod table;
 pub mod tally;

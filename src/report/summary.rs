@@ -4,6 +4,7 @@ use super::exit::Exit;
 use super::number::{counted, duration, grouped};
 use super::output::printable;
 use super::result::RunResult;
+use super::table::aligned;
 use crate::collect::harvest::PartitionCounts;
 
 /// The end of a run as text: what is whole, what is missing and why, and what to do next.
@@ -48,6 +49,9 @@ fn counts_in_words(counts: &PartitionCounts) -> String {
     if words.is_empty() { "nothing was due".to_owned() } else { words }
 }
 
+/// One bad day has few causes; more hints than this would bury them.
+const HINTS_SHOWN: usize = 3;
+
 fn gap_table(result: &RunResult) -> String {
     let header = ["dataset", "partition", "verdict", "page", "received", "why"].map(str::to_owned);
     let mut rows = vec![header];
@@ -71,23 +75,12 @@ fn gap_table(result: &RunResult) -> String {
     if hidden > 0 {
         text.push_str(&format!("  and {} more\n", grouped(hidden)));
     }
+    let mut hints: Vec<&str> = result.gaps.iter().filter_map(|gap| gap.hint.as_deref()).collect();
+    hints.dedup();
+    for hint in hints.iter().take(HINTS_SHOWN) {
+        text.push_str(&format!("hint: {hint}\n"));
+    }
     text.push('\n');
-    text
-}
-
-/// Columns two blanks apart, each as wide as its widest cell; the last is not padded.
-fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
-    let mut widths = [0; COLUMNS];
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let mut text = String::new();
-    for row in rows {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect::<Vec<_>>();
-        text.push_str(&format!("  {}\n", cells.join("  ").trim_end()));
-    }
     text
 }
 

@@ -1,0 +1,190 @@
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::definition::dataset::Dataset;
+use crate::model::name::Name;
+use crate::model::partition::Partition;
+use crate::plan::condition::{Condition, condition};
+use crate::plan::selection::Standing;
+use crate::report::exit::Exit;
+use crate::report::number::{counted, grouped};
+use crate::report::table::aligned;
+use crate::store::state::ApiState;
+use crate::store::url::StoreUrl;
+use crate::store::{OpenMode, Store};
+
+use super::args::StatusArgs;
+use super::error::CliError;
+use super::orders::{standing, target_of};
+use super::setup::Setup;
+use super::terminal::{Format, Terminal};
+
+/// How one dataset stands.
+struct Line {
+    dataset: Name,
+    /// Whether the settings say what it is meant to have; else what was ever asked for counts.
+    has_target: bool,
+    condition: Condition,
+    rows: u64,
+    apis: Vec<ApiState>,
+    daily_calls: Option<u64>,
+}
+
+pub async fn run(args: &StatusArgs, config: Option<&Path>, terminal: &Terminal) -> Result<Exit, CliError> {
+    let now = Timestamp::now();
+    let setup = Setup::load(config, Setup::environment(), |_| Ok(args.store.flags()))?;
+    let url = setup.store_url()?;
+    let store = Store::open(&url, OpenMode::ReadOnly).await?;
+    let lines = lines(&setup, &store, now).await?;
+    let late: Vec<&Line> = lines.iter().filter(|line| is_late(line, args.fail_if_older, now)).collect();
+    let exit = if late.is_empty() { Exit::Whole } else { Exit::Incomplete };
+    let text = match args.format {
+        Format::Json => {
+            let datasets: Vec<Value> = lines.iter().map(as_json).collect();
+            let told =
+                json!({"exit_code": exit.code(), "store": url.to_string(), "store_bytes": size(&url), "datasets": datasets});
+            format!("{told}\n")
+        }
+        Format::Text => {
+            let mut text = as_text(&lines, &url, now);
+            for line in late {
+                let newest = line.condition.newest_check.map_or("never".to_owned(), |time| format!("{time:.0}"));
+                text.push_str(&format!("{} is too old: last checked {newest}\n", line.dataset));
+            }
+            text
+        }
+    };
+    terminal.print(&text)?;
+    Ok(exit)
+}
+
+async fn lines(setup: &Setup, store: &Store, now: Timestamp) -> Result<Vec<Line>, CliError> {
+    let mut rows: BTreeMap<String, u64> = BTreeMap::new();
+    for line in store.coverage(None).await? {
+        *rows.entry(line.dataset).or_default() += line.rows;
+    }
+    let apis = store.api_states().await?;
+    let mut lines = Vec::new();
+    for dataset in setup.catalog.datasets() {
+        let id = dataset.id.as_str();
+        let has_target = setup.settings.targets.contains_key(id);
+        if !has_target && !rows.contains_key(id) {
+            continue;
+        }
+        let standings: HashMap<String, Standing> = store.states(&dataset.id).await?.into_iter().map(standing).collect();
+        let wanted = match has_target {
+            true => target_of(dataset, setup, now)?.partitions,
+            false => asked_for(dataset, &standings),
+        };
+        lines.push(Line {
+            dataset: dataset.id.clone(),
+            has_target,
+            condition: condition(&wanted, &standings),
+            rows: rows.get(id).copied().unwrap_or(0),
+            apis: apis.iter().filter(|api| api.dataset == dataset.id).cloned().collect(),
+            daily_calls: setup.provider_of(dataset).daily_calls,
+        });
+    }
+    Ok(lines)
+}
+
+fn asked_for(dataset: &Dataset, standings: &HashMap<String, Standing>) -> Vec<Partition> {
+    let axes = dataset.axis_names();
+    standings.keys().filter_map(|key| Partition::parse(key, &axes).ok()).collect()
+}
+
+fn is_late(line: &Line, limit: Option<Duration>, now: Timestamp) -> bool {
+    let is_older =
+        |limit: Duration| line.condition.newest_check.is_none_or(|newest| now.duration_since(newest).unsigned_abs() > limit);
+    limit.is_some_and(is_older)
+}
+
+fn as_text(lines: &[Line], url: &StoreUrl, now: Timestamp) -> String {
+    let mut text = format!("store {url}, {} MB\n", grouped(size(url).div_ceil(1_000_000)));
+    if lines.is_empty() {
+        text.push_str("nothing was collected yet\nnext: gapless collect apt_trade --months last:3 --regions all --dry-run\n");
+        return text;
+    }
+    let header = ["dataset", "wanted", "whole", "waiting", "gap", "needs you", "rows", "oldest check", "newest check"];
+    let mut table = vec![header.map(str::to_owned)];
+    let moment = |time: Option<Timestamp>| time.map_or("-".to_owned(), |time| format!("{time:.0}"));
+    for line in lines {
+        let Condition { wanted, whole, waiting, gap, needs_you, oldest_check, newest_check } = line.condition;
+        let [wanted, whole, waiting, gap, needs_you, rows] = [wanted, whole, waiting, gap, needs_you, line.rows].map(grouped);
+        let dataset = line.dataset.to_string();
+        table.push([dataset, wanted, whole, waiting, gap, needs_you, rows, moment(oldest_check), moment(newest_check)]);
+    }
+    text.push_str(&aligned(&table));
+    for line in lines {
+        text.push_str(&quota_text(line, now));
+    }
+    let untargeted: Vec<&str> = lines.iter().filter(|line| !line.has_target).map(|line| line.dataset.as_str()).collect();
+    if !untargeted.is_empty() {
+        text.push_str(&format!("no target in the settings, so what was asked for counts as wanted: {}\n", untargeted.join(", ")));
+    }
+    text.push_str(&format!("next: {}\n", next(lines)));
+    text
+}
+
+fn quota_text(line: &Line, now: Timestamp) -> String {
+    let mut text = String::new();
+    for api in &line.apis {
+        let limit = line.daily_calls.map_or(String::new(), |limit| format!(" of {}", grouped(limit)));
+        text.push_str(&format!("{}: {}{limit} used on {}", line.dataset, counted(api.calls, "call"), api.day));
+        if let Some(until) = api.blocked_until.filter(|until| *until > now) {
+            let why = api.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+            text.push_str(&format!(", left alone until {until:.0}{why}"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn next(lines: &[Line]) -> String {
+    let with = |has: fn(&Condition) -> bool| lines.iter().find(|line| has(&line.condition)).map(|line| &line.dataset);
+    if let Some(dataset) = with(|condition| condition.needs_you > 0) {
+        return format!(
+            "select partition, verdict, why from coverage where dataset = '{dataset}' and verdict in ('held', 'failed', 'short'); \
+             then `gapless why {dataset} PARTITION`"
+        );
+    }
+    if let Some(dataset) = with(|condition| condition.gap > 0) {
+        return format!("gapless collect {dataset} --only failed");
+    }
+    match with(|condition| condition.waiting > 0) {
+        Some(dataset) => format!("gapless collect {dataset}"),
+        None => "everything wanted is whole".to_owned(),
+    }
+}
+
+fn as_json(line: &Line) -> Value {
+    let apis: Vec<Value> = line
+        .apis
+        .iter()
+        .map(|api| {
+            json!({
+                "day": api.day.to_string(), "calls": api.calls, "daily_calls": line.daily_calls,
+                "blocked_until": api.blocked_until.map(|until| until.to_string()), "why": api.why,
+            })
+        })
+        .collect();
+    let Condition { wanted, whole, waiting, gap, needs_you, oldest_check, newest_check } = line.condition;
+    json!({
+        "dataset": line.dataset, "has_target": line.has_target, "rows": line.rows, "quota": apis,
+        "partitions": {"wanted": wanted, "whole": whole, "waiting": waiting, "gap": gap, "needs_you": needs_you},
+        "oldest_check": oldest_check.map(|at| at.to_string()), "newest_check": newest_check.map(|at| at.to_string()),
+    })
+}
+
+fn size(url: &StoreUrl) -> u64 {
+    let length = |ending: &str| {
+        let mut path = url.path().as_os_str().to_owned();
+        path.push(ending);
+        std::fs::metadata(path).map_or(0, |found| found.len())
+    };
+    length("") + length("-wal")
+}
