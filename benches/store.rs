@@ -20,7 +20,7 @@ use gapless::store::dataset::Declared;
 use gapless::store::job::{JobEnd, StoredPage, Superseded};
 use gapless::store::url::StoreUrl;
 use gapless::store::{OpenMode, Store};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 const PAGE_ROWS: u64 = 1_000;
 const PAGES_OF_A_PARTITION: u64 = 3;
@@ -107,7 +107,7 @@ async fn store(pages: &[Page], bodies: Option<&[String]>, count: u64, group: usi
         left -= here;
         partitions += 1;
         let partition = partition(&declared, partitions);
-        let job = store.start_job(run, &declared, &partition, NOW).await.unwrap();
+        let job = store.start_job(run, &declared, &partition, SignedDuration::ZERO, NOW).await.unwrap().job;
         let kept: Vec<Option<KeptBody>> =
             (0..here).map(|number| bodies.map(|bodies| KeptBody::of(bodies[number as usize].as_bytes()))).collect();
         let attempts: Vec<[Attempt; 1]> = (0..here).map(|number| [attempt(&declared, &partition, job.id(), number)]).collect();

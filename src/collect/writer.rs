@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::model::attempt::Attempt;
@@ -158,8 +158,9 @@ impl Scribe {
                 }
                 // Whoever asked may be gone by now; what it asked for is done all the same.
                 Order::Start { declared, partition, reply } => {
-                    let job = self.store.start_job(self.run, &declared, &partition, (self.now)()).await?;
-                    let _ = reply.send(job);
+                    // A walk can't be gone on with yet: what a dead run left is too old at any age.
+                    let started = self.store.start_job(self.run, &declared, &partition, SignedDuration::ZERO, (self.now)());
+                    let _ = reply.send(started.await?.job);
                 }
                 Order::Attempts(attempts) => self.store.record_attempts(&attempts).await?,
                 Order::OpenRead { job, read } => self.store.open_read(&job, read).await?,

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::model::job::JobId;
+use crate::model::job::{JobId, ReadNumber};
 use crate::model::name::Name;
 
 /// Why the store could not do what it was asked to.
@@ -50,6 +50,10 @@ pub enum StoreError {
     JobRunning { job: JobId, partition: String },
     #[error("job {job} has ended already")]
     JobOver { job: JobId },
+    #[error("job {job} was taken over by another worker; nothing of this one is stored any more")]
+    Replaced { job: JobId },
+    #[error("a page of read {read} came for job {job}, of which read {open} is open")]
+    OtherRead { job: JobId, read: ReadNumber, open: ReadNumber },
     #[error("job {job} received {received} rows, {stored} are stored")]
     Miscounted { job: JobId, received: u64, stored: u64 },
 }
@@ -107,9 +111,12 @@ impl StoreError {
                 DatabaseFailure::Damaged => StoreErrorKind::Damaged,
                 DatabaseFailure::Unforeseen => StoreErrorKind::Bug,
             },
-            Self::OpenedReadOnly { .. } | Self::JobRunning { .. } | Self::JobOver { .. } | Self::Miscounted { .. } => {
-                StoreErrorKind::Bug
-            }
+            Self::Replaced { .. } => StoreErrorKind::Unreachable,
+            Self::OpenedReadOnly { .. }
+            | Self::JobRunning { .. }
+            | Self::JobOver { .. }
+            | Self::OtherRead { .. }
+            | Self::Miscounted { .. } => StoreErrorKind::Bug,
         }
     }
 
@@ -140,7 +147,12 @@ impl StoreError {
                 Some("give the column a new name, or begin a new store with `--store sqlite://PATH`; nothing was changed")
             }
             Self::ReservedName { .. } => Some("give the dataset another `id`"),
-            Self::OpenedReadOnly { .. } | Self::JobRunning { .. } | Self::JobOver { .. } | Self::Miscounted { .. } => None,
+            Self::Replaced { .. } => Some("leave the other run alone; what this one stored until then is safe"),
+            Self::OpenedReadOnly { .. }
+            | Self::JobRunning { .. }
+            | Self::JobOver { .. }
+            | Self::OtherRead { .. }
+            | Self::Miscounted { .. } => None,
         }
     }
 }

@@ -6,17 +6,44 @@ use super::dataset::Declared;
 use crate::model::attempt::Attempt;
 use crate::model::body::KeptBody;
 use crate::model::job::{JobId, PageNumber, PartitionId, ReadNumber};
-use crate::model::page::Page;
+use crate::model::page::{Page, PageDigest};
 use crate::model::partition::Partition;
+use crate::model::record::RowHash;
 use crate::model::verdict::Verdict;
 
-/// A job that was started: what its pages and its end are stored under. Cheap to clone.
+/// A claim on a job: what its pages and its end are stored under. Cheap to clone.
+///
+/// It holds until the job ends or another run claims it.
 #[derive(Clone, Debug)]
 pub struct Job(Arc<Inner>);
+
+/// A job that was claimed, new or left behind by a dead run.
+#[derive(Clone, Debug)]
+pub struct Started {
+    pub job: Job,
+    /// The read that is open: its pages go on from `stored`, and a walk that begins again opens the next.
+    pub read: ReadNumber,
+    /// What is stored of that read, in the order of the page numbers; there may be holes where pages came side by side.
+    pub stored: Vec<StoredPageFacts>,
+}
+
+/// A page that is stored already: what a walk must know of it, so as not to ask for it again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredPageFacts {
+    pub number: PageNumber,
+    pub rows: u64,
+    /// The total the source told with it.
+    pub total: Option<u64>,
+    pub digest: PageDigest,
+    /// In the order of the rows.
+    pub row_hashes: Vec<RowHash>,
+}
 
 #[derive(Debug)]
 struct Inner {
     id: JobId,
+    /// Drawn anew at every claim; each write shows it.
+    token: Box<str>,
     partition_id: PartitionId,
     partition: Partition,
     declared: Declared,
@@ -72,8 +99,8 @@ pub enum Settled {
 }
 
 impl Job {
-    pub(super) fn new(id: JobId, partition_id: PartitionId, partition: Partition, declared: Declared) -> Self {
-        Self(Arc::new(Inner { id, partition_id, partition, declared }))
+    pub(super) fn new(id: JobId, token: String, partition_id: PartitionId, partition: Partition, declared: Declared) -> Self {
+        Self(Arc::new(Inner { id, token: token.into(), partition_id, partition, declared }))
     }
 
     pub fn id(&self) -> JobId {
@@ -86,6 +113,10 @@ impl Job {
 
     pub fn declared(&self) -> &Declared {
         &self.0.declared
+    }
+
+    pub(super) fn token(&self) -> &str {
+        &self.0.token
     }
 
     pub(super) fn partition_id(&self) -> PartitionId {

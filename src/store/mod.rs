@@ -16,13 +16,13 @@ pub mod stories;
 pub mod url;
 mod value;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use self::cell::Cell;
 use self::dataset::Declared;
 use self::error::StoreError;
 use self::history::History;
-use self::job::{Job, JobEnd, Settled, StoredPage};
+use self::job::{Job, JobEnd, Settled, Started, StoredPage};
 use self::lock::{CollectLock, LockError};
 use self::sqlite::SqliteStore;
 use self::state::{ApiState, CoverageLine, PartitionState};
@@ -110,25 +110,31 @@ impl Store {
         self.sqlite.states(dataset).await
     }
 
-    /// Starts a job. What a dead run left of the partition is ended as lost, and its rows go.
+    /// Claims the job of a partition: the one a dead run left, or a new one.
     ///
-    /// Errors: a job of this very run that has not ended.
+    /// What was left is gone on with under a new token, and whoever held the old one can write nothing more of it.
+    /// It is lost instead, and its rows go, when the oldest page of its read is older than `max_age` or its definition
+    /// has changed since. Errors: a job of this very run that has not ended.
     pub async fn start_job(
         &self,
         run: RunId,
         declared: &Declared,
         partition: &Partition,
+        max_age: SignedDuration,
         now: Timestamp,
-    ) -> Result<Job, StoreError> {
-        self.sqlite.start_job(run, declared, partition, now).await
+    ) -> Result<Started, StoreError> {
+        self.sqlite.start_job(run, declared, partition, max_age, now).await
     }
 
-    /// Drops what older reads of the job have stored.
+    /// Opens a read of the job: what older reads of it have stored goes.
+    ///
+    /// Errors, here and in all that is stored of a job: [`StoreError::Replaced`] when another run claimed it, and
+    /// [`StoreError::JobOver`] when it has ended; nothing is changed then.
     pub async fn open_read(&self, job: &Job, read: ReadNumber) -> Result<(), StoreError> {
         self.sqlite.open_read(job, read).await
     }
 
-    /// Stores one page: its rows, its ledger line, its attempts and its body, all or nothing.
+    /// Stores one page of the read that is open: its rows, its ledger line, its attempts and its body, all or nothing.
     pub async fn commit_page(&self, page: StoredPage<'_>) -> Result<(), StoreError> {
         self.commit_pages(&[page]).await
     }

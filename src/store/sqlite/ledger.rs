@@ -41,6 +41,13 @@ pub fn required<T>(value: Option<T>) -> Result<T, sqlx::Error> {
     value.ok_or_else(|| sqlx::Error::Decode("a value is missing that the ledger always has".into()))
 }
 
+/// [`count`] of a row that was read on the handle.
+pub fn count_at(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Option<u64>> {
+    let number: Option<i64> = row.get(at)?;
+    let wrong = |number| rusqlite::Error::IntegralValueOutOfRange(at, number);
+    number.map(|number| u64::try_from(number).map_err(|_| wrong(number))).transpose()
+}
+
 /// A count; negative ones, which only a hand can have written, are an error of decoding.
 pub fn count(row: &SqliteRow, column: &str) -> Result<Option<u64>, sqlx::Error> {
     let number: Option<i64> = row.try_get(column)?;

@@ -11,6 +11,7 @@ mod publish;
 mod reads;
 mod rows;
 mod tables;
+mod takeover;
 #[cfg(test)]
 mod tests;
 mod write;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use rusqlite::params;
 use sqlx::Row;
 
+use super::jobs::open_read_of;
 use super::ledger::instant;
 use super::write::Tx;
 use super::{SqliteStore, rows};
@@ -13,9 +14,8 @@ use crate::model::job::{JobId, PageNumber, ReadNumber};
 use crate::store::error::StoreError;
 use crate::store::job::StoredPage;
 
-/// Only for a job that is running: a page that comes after the end has no place.
 const NEW_PAGE: &str = "insert into page (job, read, number, rows, total, rows_hash, stored_at)
-    select id, ?2, ?3, ?4, ?5, ?6, ?7 from job where id = ?1 and state = 'running'";
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const NEW_BODY: &str = "insert into body (job, read, page, raw_bytes, blake3, zstd) values (?1, ?2, ?3, ?4, ?5, ?6)";
 const NEW_ATTEMPT: &str = "insert into attempt
     (job, read, page, try, sent, sent_at, took_ms, waited_ms, outcome, http_status, code, why, body_bytes)
@@ -46,12 +46,14 @@ impl SqliteStore {
 
 fn store(tx: &Tx<'_>, stored: &StoredPage<'_>) -> Result<(), StoreError> {
     let (job, page, now): (_, _, Timestamp) = (stored.job.id(), stored.page, stored.now);
+    let open = open_read_of(tx, stored.job)?;
+    if stored.read != open {
+        return Err(StoreError::OtherRead { job, read: stored.read, open });
+    }
     let digest = page.digest();
     let line =
         params![job.0, stored.read.0, stored.number.0, page.rows() as i64, optional(page.total), &digest.0[..], instant(now)];
-    if tx.execute(NEW_PAGE, line)? == 0 {
-        return Err(StoreError::JobOver { job });
-    }
+    tx.execute(NEW_PAGE, line)?;
     rows::insert(tx, stored)?;
     if let Some(body) = stored.body {
         let kept = params![job.0, stored.read.0, stored.number.0, number(body.raw_bytes), &body.blake3[..], body.zstd];

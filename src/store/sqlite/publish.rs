@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::SqliteStore;
-use super::jobs::drop_snapshot;
+use super::jobs::{drop_snapshot, open_read_of};
 use super::ledger::instant;
 use super::pages::{number, optional};
 use super::rows;
@@ -18,7 +18,7 @@ use crate::store::job::{Job, JobEnd, Settled, Superseded};
 const END_JOB: &str = "update job
     set state = 'ended', verdict = ?2, why = ?3, read = ?4, promised_first = ?5, promised_last = ?6, received = ?7,
         distinct_rows = ?8, ended_at = ?9
-    where id = ?1 and state = 'running'";
+    where id = ?1";
 const DROP_OTHER_PAGES: &str = "delete from page where job = ?1 and read <> ?2";
 const DROP_OTHER_BODIES: &str = "delete from body where job = ?1 and read <> ?2";
 const PUBLISHED: &str = "select j.id, j.read, j.definition_hash from partition p join job j on j.id = p.published_job
@@ -56,6 +56,7 @@ impl SqliteStore {
 
 fn settle(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<Settled, StoreError> {
     let job = end.job;
+    open_read_of(tx, job)?;
     let line = params![
         job.id().0,
         end.verdict.as_str(),
@@ -67,9 +68,7 @@ fn settle(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<Settled, StoreError> {
         number(end.distinct),
         instant(end.now),
     ];
-    if tx.execute(END_JOB, line)? == 0 {
-        return Err(StoreError::JobOver { job: job.id() });
-    }
+    tx.execute(END_JOB, line)?;
     drop_other_reads(tx, job, end.read)?;
     let settled = if end.verdict.is_published() { publish(tx, end)? } else { Settled::Kept };
     for sql in [Some(LEFT_BEHIND), end.verdict.is_published().then_some(HELD)].into_iter().flatten() {

@@ -1,7 +1,7 @@
 use jiff::Timestamp;
 
 use super::stories;
-use super::world::{DATASET, World, apartments_page, dataset};
+use super::world::{DATASET, MAX_AGE, World, apartments_page, dataset};
 use crate::definition::column::ColumnType;
 use crate::definition::dataset::Dataset;
 use crate::model::name::Name;
@@ -106,7 +106,7 @@ async fn a_dataset_with_one_axis_of_values_has_its_view_too(mut world: World) {
     let declared = world.store.declare(&stations, Timestamp::UNIX_EPOCH).await.unwrap();
     let partition = crate::model::partition::Partition::new([(Name::literal("kind"), "air")]);
     let now = world.now();
-    let job = world.store.start_job(world.run, &declared, &partition, now).await.unwrap();
+    let job = world.store.start_job(world.run, &declared, &partition, MAX_AGE, now).await.unwrap().job;
     world.page(&job, 1, 1, &apartments_page(&["a"])).await;
     world.end(&job, Verdict::Unverified, 1).await;
     world.assert_select("select kind, apt from station", &["air|a"]).await;

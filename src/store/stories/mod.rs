@@ -4,6 +4,7 @@ mod definitions;
 mod ledger;
 mod publishing;
 mod recovery;
+mod takeover;
 mod values;
 pub mod world;
 

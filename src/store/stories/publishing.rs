@@ -159,6 +159,9 @@ async fn a_snapshot_with_a_row_missing_is_not_published(mut world: World) {
 async fn only_the_read_that_counts_is_published(mut world: World) {
     let job = world.start(SEOUL).await;
     world.page(&job, 1, 1, &apartments_page(&["first read"])).await;
+    let error = world.try_page(&job, 2, 1, &apartments_page(&["not opened yet"])).await.unwrap_err();
+    assert!(matches!(error, StoreError::OtherRead { read: ReadNumber(2), open: ReadNumber(1), .. }), "{error}");
+    world.store.open_read(&job, ReadNumber(2)).await.unwrap();
     world.page(&job, 2, 1, &apartments_page(&["second read"])).await;
     let end = JobEnd { read: ReadNumber(2), ..end(&job, Verdict::Complete, 1, world.now()) };
     world.store.end_job(end).await.unwrap();

@@ -7,35 +7,11 @@ use crate::store::error::StoreError;
 const SEOUL: &str = "11110,2024-01";
 
 stories![
-    what_a_killed_run_left_is_lost_when_its_partition_is_started_again,
     a_partition_never_has_two_live_jobs,
     a_new_read_drops_the_old_one,
     nothing_is_stored_for_a_job_that_has_ended,
     a_page_is_stored_as_a_whole_or_not_at_all,
 ];
-
-async fn what_a_killed_run_left_is_lost_when_its_partition_is_started_again(mut world: World) {
-    world.collected(SEOUL, &["good"], Verdict::Complete).await;
-    let dead = world.start(SEOUL).await;
-    world.page(&dead, 1, 1, &apartments_page(&["half"])).await;
-    let mut world = world.killed_and_begun_again().await;
-    world.store.check().await.unwrap();
-    world.assert_select("select apt from apt_trade", &["good"]).await;
-    world.assert_select("select state from job order by id", &["ended", "running"]).await;
-    let job = world.start(SEOUL).await;
-    assert!(job.id() > dead.id());
-    world
-        .assert_select(
-            "select state, verdict, why from job where verdict = 'lost'",
-            &["ended|lost|run 1 ended without ending it"],
-        )
-        .await;
-    world.assert_select("select apt from apt_trade_rows", &["good"]).await;
-    world.assert_select("select count(*) from body", &["1"]).await;
-    // History stays.
-    world.assert_select("select count(*) from page", &["2"]).await;
-    world.assert_select("select count(*) from attempt", &["2"]).await;
-}
 
 async fn a_partition_never_has_two_live_jobs(mut world: World) {
     let job = world.start(SEOUL).await;

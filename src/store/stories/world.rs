@@ -16,7 +16,7 @@ use crate::model::verdict::Verdict;
 use crate::store::cell::Cell;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
-use crate::store::job::{Job, JobEnd, Settled, StoredPage, Superseded};
+use crate::store::job::{Job, JobEnd, Settled, Started, StoredPage, Superseded};
 use crate::store::lock::CollectLock;
 use crate::store::url::StoreUrl;
 use crate::store::{OpenMode, Store};
@@ -37,6 +37,9 @@ struct Place {
     _folder: TempDir,
     url: StoreUrl,
 }
+
+/// How old what a dead run left may be to be gone on with.
+pub const MAX_AGE: SignedDuration = SignedDuration::from_hours(6);
 
 /// A row of fields as sent.
 pub type SentRow<'a> = Vec<(&'a str, NodeKind, &'a str)>;
@@ -102,7 +105,12 @@ impl World {
     }
 
     pub fn now(&mut self) -> Timestamp {
-        self.now += SignedDuration::from_secs(1);
+        self.after(SignedDuration::from_secs(1))
+    }
+
+    /// Lets time pass.
+    pub fn after(&mut self, time: SignedDuration) -> Timestamp {
+        self.now += time;
         self.now
     }
 
@@ -112,12 +120,12 @@ impl World {
     }
 
     pub async fn start(&mut self, partition: &str) -> Job {
-        self.try_start(partition).await.unwrap()
+        self.try_start(partition).await.unwrap().job
     }
 
-    pub async fn try_start(&mut self, partition: &str) -> Result<Job, StoreError> {
+    pub async fn try_start(&mut self, partition: &str) -> Result<Started, StoreError> {
         let (now, partition) = (self.now(), partition_of(partition));
-        self.store.start_job(self.run, &self.declared, &partition, now).await
+        self.store.start_job(self.run, &self.declared, &partition, MAX_AGE, now).await
     }
 
     pub async fn page(&mut self, job: &Job, read: u32, number: u32, page: &Page) {

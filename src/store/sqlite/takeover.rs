@@ -1,0 +1,117 @@
+//! Going on with what a dead run left.
+
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::params;
+
+use super::SqliteStore;
+use super::jobs::{drop_snapshot, partition_id};
+use super::ledger::{count_at, instant};
+use super::write::Tx;
+use crate::model::job::{JobId, PageNumber, PartitionId, ReadNumber, RunId};
+use crate::model::page::PageDigest;
+use crate::model::partition::Partition;
+use crate::model::record::RowHash;
+use crate::model::verdict::Verdict;
+use crate::store::dataset::Declared;
+use crate::store::error::StoreError;
+use crate::store::job::{Job, Started, StoredPageFacts};
+
+/// The age of a job is that of the oldest page it would go on from.
+const LIVE_JOB: &str = "select id, run, read, definition_hash,
+    coalesce((select min(stored_at) from page where page.job = job.id and page.read = job.read), started_at) as since
+    from job where partition = ?1 and state <> 'ended'";
+const NEW_JOB: &str = "insert into job (run, partition, state, token, definition_hash, started_at)
+    values (?1, ?2, 'running', lower(hex(randomblob(16))), ?3, ?4) returning id, token";
+const CLAIM_JOB: &str = "update job set run = ?2, claims = claims + 1, token = lower(hex(randomblob(16)))
+    where id = ?1 returning token";
+/// Without a token: whoever held it is told that it was replaced.
+const LOSE_JOB: &str = "update job set state = 'ended', verdict = ?2, why = ?3, token = null, ended_at = ?4 where id = ?1";
+const PAGES: &str = "select number, rows, total, rows_hash from page where job = ?1 and read = ?2 order by number";
+
+struct Left {
+    job: JobId,
+    run: RunId,
+    read: ReadNumber,
+    definition_hash: String,
+    since: String,
+}
+
+impl SqliteStore {
+    pub async fn start_job(
+        &self,
+        run: RunId,
+        declared: &Declared,
+        partition: &Partition,
+        max_age: SignedDuration,
+        now: Timestamp,
+    ) -> Result<Started, StoreError> {
+        self.write(|tx| {
+            let id = partition_id(tx, declared, partition)?;
+            let claimed = |job, token| Job::new(job, token, id, partition.clone(), declared.clone());
+            if let Some(left) = left_of(tx, id)? {
+                if left.run == run {
+                    return Err(StoreError::JobRunning { job: left.job, partition: partition.key() });
+                }
+                match objection(&left, declared, max_age, now) {
+                    None => {
+                        let token = tx.first(CLAIM_JOB, params![left.job.0, run.0], |row| row.get(0))?;
+                        let job = claimed(left.job, token.expect("the job was found in this transaction"));
+                        return Ok(Started { job, read: left.read, stored: stored(tx, declared, left.job, left.read)? });
+                    }
+                    Some(objection) => {
+                        let why = format!("run {} ended without ending it, and {objection}", left.run);
+                        tx.execute(LOSE_JOB, params![left.job.0, Verdict::Lost.as_str(), why, instant(now)])?;
+                        drop_snapshot(tx, declared, left.job)?;
+                    }
+                }
+            }
+            let line = params![run.0, id.0, declared.definition_hash(), instant(now)];
+            let new = tx.first(NEW_JOB, line, |row| Ok((JobId(row.get(0)?), row.get(1)?)))?;
+            let (job, token) = new.expect("an inserted row is returned");
+            Ok(Started { job: claimed(job, token), read: ReadNumber::FIRST, stored: Vec::new() })
+        })
+        .await
+    }
+}
+
+fn left_of(tx: &Tx<'_>, partition: PartitionId) -> Result<Option<Left>, StoreError> {
+    tx.first(LIVE_JOB, [partition.0], |row| {
+        Ok(Left {
+            job: JobId(row.get(0)?),
+            run: RunId(row.get(1)?),
+            read: ReadNumber(row.get(2)?),
+            definition_hash: row.get(3)?,
+            since: row.get(4)?,
+        })
+    })
+}
+
+/// Why a job can not be gone on with.
+fn objection(left: &Left, declared: &Declared, max_age: SignedDuration, now: Timestamp) -> Option<String> {
+    if left.definition_hash != declared.definition_hash() {
+        return Some("its definition has changed since".to_owned());
+    }
+    // An instant that does not read is as good as none.
+    let is_young = left.since.parse().is_ok_and(|since| now.duration_since(since) <= max_age);
+    (!is_young).then(|| format!("what it stored is older than {max_age:#}"))
+}
+
+fn stored(tx: &Tx<'_>, declared: &Declared, job: JobId, read: ReadNumber) -> Result<Vec<StoredPageFacts>, StoreError> {
+    let of_page = format!(
+        "select _row_hash from \"{}_rows\" where _job = ?1 and _read = ?2 and _page = ?3 order by _ordinal",
+        declared.id()
+    );
+    let mut pages = tx.all(PAGES, params![job.0, read.0], |row| {
+        Ok(StoredPageFacts {
+            number: PageNumber(row.get(0)?),
+            rows: count_at(row, 1)?.unwrap_or(0),
+            total: count_at(row, 2)?,
+            digest: PageDigest(row.get(3)?),
+            row_hashes: Vec::new(),
+        })
+    })?;
+    for page in &mut pages {
+        page.row_hashes = tx.all(&of_page, params![job.0, read.0, page.number.0], |row| row.get(0).map(RowHash))?;
+    }
+    Ok(pages)
+}
