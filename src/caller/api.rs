@@ -10,7 +10,8 @@ use crate::model::name::Name;
 
 /// Which APIs of one provider may be asked: what refusals of one dataset do to all its calls.
 ///
-/// Looked at before every attempt, sleepers included. The circuit breaker of an API will stand here.
+/// It is asked before every attempt, and it wakes whoever waits for one. A circuit breaker is not built yet; its place
+/// is a [`State`] more in here, fed by the attempts that `fetch.rs` sorts by their reach.
 pub(super) struct Apis {
     states: Mutex<States>,
     changed: watch::Sender<()>,
@@ -68,17 +69,7 @@ impl Apis {
     }
 
     pub(super) fn leave(&self, dataset: &Name, asker: Asker) -> Leave {
-        let now = self.clock.wall();
-        let states = self.states();
-        let is_in_force = |left: &&LeftAlone| left.until.is_none_or(|until| until > now);
-        if let Some(left) = &states.all {
-            return Leave::LeftAlone(left.clone());
-        }
-        match states.by_dataset.get(dataset) {
-            Some(State::LeftAlone(left)) if is_in_force(&left) => Leave::LeftAlone(left.clone()),
-            Some(State::Doubted) if asker == Asker::Anyone => Leave::Doubted,
-            Some(State::Doubted | State::LeftAlone(_)) | None => Leave::Granted,
-        }
+        self.states().leave(dataset, asker, self.clock.wall())
     }
 
     /// Waits until the doubt about an API is resolved.
@@ -89,43 +80,92 @@ impl Apis {
         }
     }
 
+    /// Waits until an API is left alone: for whoever waits for something else meanwhile.
+    pub(super) async fn left_alone(&self, dataset: &Name) -> LeftAlone {
+        let mut changed = self.changed.subscribe();
+        loop {
+            if let Leave::LeftAlone(left) = self.leave(dataset, Asker::Confirmer) {
+                return left;
+            }
+            changed.changed().await.expect("the sender lives as long as this");
+        }
+    }
+
     /// A refusal makes an API doubted; the first call to say so finds out. Others are told that it is being found out.
     pub(super) fn doubt(&self, dataset: &Name) -> Option<Doubt<'_>> {
-        match self.leave(dataset, Asker::Anyone) {
+        let mut states = self.states();
+        match states.leave(dataset, Asker::Anyone, self.clock.wall()) {
             Leave::Granted => {
-                self.states().by_dataset.insert(dataset.clone(), State::Doubted);
+                states.by_dataset.insert(dataset.clone(), State::Doubted);
                 Some(Doubt { apis: self, dataset: dataset.clone() })
             }
             Leave::Doubted | Leave::LeftAlone(_) => None,
         }
     }
 
-    /// Nobody asks for this dataset before then, or in this run. Said once, where it was not known.
+    /// Nobody asks for this dataset before then, or in this run; a time further off that is known already stands.
+    /// Returns what is in force. Calls in flight together say the same: it is told once.
     pub(super) fn leave_alone(&self, dataset: &Name, until: Option<Timestamp>, why: &str) -> LeftAlone {
         let left = LeftAlone { until, why: why.to_owned() };
-        let was_known = matches!(self.leave(dataset, Asker::Confirmer), Leave::LeftAlone(_));
-        self.states().by_dataset.insert(dataset.clone(), State::LeftAlone(left.clone()));
-        self.tell(was_known, dataset, &left);
+        let mut states = self.states();
+        let known = match states.leave(dataset, Asker::Confirmer, self.clock.wall()) {
+            Leave::LeftAlone(known) if !left.outlasts(&known) => return known,
+            Leave::LeftAlone(known) => Some(known),
+            Leave::Granted | Leave::Doubted => None,
+        };
+        states.by_dataset.insert(dataset.clone(), State::LeftAlone(left.clone()));
+        drop(states);
+        self.changed.send_replace(());
+        if known.is_none_or(|known| known.why != left.why) {
+            self.tell(dataset, &left);
+        }
         left
     }
 
     /// Nobody asks the provider at all in this run.
     pub(super) fn leave_all_alone(&self, dataset: &Name, why: &str) -> LeftAlone {
         let left = LeftAlone { until: None, why: why.to_owned() };
-        let was_known = self.states().all.replace(left.clone()).is_some();
-        self.tell(was_known, dataset, &left);
+        let mut states = self.states();
+        if let Some(known) = &states.all {
+            return known.clone();
+        }
+        states.all = Some(left.clone());
+        drop(states);
+        self.changed.send_replace(());
+        self.tell(dataset, &left);
         left
     }
 
-    fn tell(&self, was_known: bool, dataset: &Name, LeftAlone { until, why }: &LeftAlone) {
-        self.changed.send_replace(());
-        if !was_known {
-            self.listener.hear(&Event::ApiBlocked { dataset: dataset.clone(), until: *until, why: why.clone() });
-        }
+    fn tell(&self, dataset: &Name, LeftAlone { until, why }: &LeftAlone) {
+        self.listener.hear(&Event::ApiBlocked { dataset: dataset.clone(), until: *until, why: why.clone() });
     }
 
     fn states(&self) -> MutexGuard<'_, States> {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl States {
+    fn leave(&self, dataset: &Name, asker: Asker, now: Timestamp) -> Leave {
+        if let Some(left) = &self.all {
+            return Leave::LeftAlone(left.clone());
+        }
+        let is_in_force = |left: &LeftAlone| left.until.is_none_or(|until| until > now);
+        match self.by_dataset.get(dataset) {
+            Some(State::LeftAlone(left)) if is_in_force(left) => Leave::LeftAlone(left.clone()),
+            Some(State::Doubted) if asker == Asker::Anyone => Leave::Doubted,
+            Some(State::Doubted | State::LeftAlone(_)) | None => Leave::Granted,
+        }
+    }
+}
+
+impl LeftAlone {
+    fn outlasts(&self, other: &Self) -> bool {
+        match (self.until, other.until) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some(until), Some(other)) => until > other,
+        }
     }
 }
 

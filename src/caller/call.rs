@@ -1,6 +1,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
 
 use super::body::{Answer, Judge};
 use super::place::Place;
@@ -19,6 +20,9 @@ pub struct Call {
     pub judge: Judge,
     /// The place of the worker that walks: left in long waits. A call that nobody counts has none.
     pub place: Option<Place>,
+    /// Cancelled when the walk this call belongs to is over. Then no attempt of the call begins; one in flight lands and
+    /// is on record, and its page is still handed over. A call that nobody abandons has none.
+    pub abandoned: Option<CancellationToken>,
 }
 
 /// A call that brought its page.
@@ -49,6 +53,8 @@ pub enum End {
     Deferred { until: Option<Timestamp>, why: String },
     /// The run is stopping.
     Interrupted,
+    /// Its walk was over before the page was had: whoever abandoned the call knows why.
+    Abandoned,
 }
 
 impl fmt::Display for Failure {
@@ -74,6 +80,7 @@ impl fmt::Display for End {
             Self::Deferred { until: Some(until), why } => write!(f, "not asked before {until:.0}: {why}"),
             Self::Deferred { until: None, why } => write!(f, "not asked in this run: {why}"),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::Abandoned => f.write_str("abandoned: its walk was over"),
         }
     }
 }

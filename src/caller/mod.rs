@@ -5,6 +5,7 @@
 
 mod alarm;
 mod api;
+mod attempt;
 mod body;
 mod budget;
 mod call;
@@ -16,6 +17,7 @@ mod pacer;
 mod pause;
 mod place;
 mod provider;
+mod reach;
 mod request;
 mod retry;
 mod retry_after;
@@ -168,6 +170,7 @@ impl Caller {
     ///         Judgement::Trouble(Trouble::plain(TroubleKind::Invalid, Scope::Job, why))
     ///     }),
     ///     place: None,
+    ///     abandoned: None,
     /// };
     /// let failure = caller.fetch(call).await.unwrap_err();
     /// assert_eq!(failure.to_string(), "status 404");

@@ -15,7 +15,7 @@ pub(super) struct Tries {
     waits: u32,
     spent: Duration,
     has_reconnected: bool,
-    has_confirmed: bool,
+    refusals: u32,
 }
 
 /// An attempt that brought no page.
@@ -93,14 +93,22 @@ impl Tries {
         self.used + 1
     }
 
+    /// How often key or permission were refused.
+    pub(super) fn refusals(&self) -> u32 {
+        self.refusals
+    }
+
     /// Counts a failed attempt and says what follows.
     pub(super) fn after(&mut self, failed: Failed<'_>, settings: &RetrySettings, random: f64) -> Next {
         self.spent += failed.took;
         let may_go_on = match failed.trouble.kind {
             TroubleKind::SlowDown => return Next::WhenProviderAnswers,
             TroubleKind::Retry | TroubleKind::Misfit | TroubleKind::Garbled => self.used < settings.max_retries,
-            // One answer is no proof: gateways hand out refusals by mistake.
-            TroubleKind::Refused => !std::mem::replace(&mut self.has_confirmed, true),
+            // Asked once more, however few retries are set: one refusal is no proof.
+            TroubleKind::Refused => {
+                self.refusals += 1;
+                self.refusals < 2
+            }
             TroubleKind::Spent | TroubleKind::Invalid | TroubleKind::TooBig | TroubleKind::Restart | TroubleKind::Later => {
                 return Next::End;
             }

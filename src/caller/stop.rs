@@ -25,7 +25,12 @@ impl Stop {
         self.no_new.is_cancelled()
     }
 
-    /// Something that precedes an attempt: it ends with the first step.
+    /// Waits for the first step.
+    pub(super) async fn requested(&self) {
+        self.no_new.cancelled().await;
+    }
+
+    /// A rest between attempts: it ends with the first step.
     pub(super) async fn before<T>(&self, wait: impl Future<Output = T>) -> Result<T, Stopped> {
         self.no_new.run_until_cancelled(wait).await.ok_or(Stopped)
     }

@@ -167,6 +167,7 @@ impl Worker {
             request: self.source.request(&self.partition, ask),
             judge: judge_for(&self.source, &self.partition, ask.due),
             place: Some(self.place.clone()),
+            abandoned: None,
         }
     }
 
@@ -175,8 +176,7 @@ impl Worker {
         self.workshop.desk.attempts(failure.attempts.clone()).await?;
         let tries = failure.attempts.len();
         let trouble = match failure.end {
-            End::Interrupted => return Ok(Some(Left::broken_off(walk, Verdict::Deferred, ask, "interrupted".to_owned()))),
-            end @ End::Deferred { .. } => {
+            end @ (End::Interrupted | End::Abandoned | End::Deferred { .. }) => {
                 return Ok(Some(Left::broken_off(walk, Verdict::Deferred, ask, end.to_string())));
             }
             End::Trouble(trouble) => *trouble,

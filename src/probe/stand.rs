@@ -69,6 +69,7 @@ impl Stand {
             },
             judge: Arc::clone(&self.judge),
             place: None,
+            abandoned: None,
         };
         self.caller.fetch(call).await
     }

@@ -1,4 +1,7 @@
+mod abandon;
+mod budget;
 mod connect;
+mod gate;
 mod pause;
 mod retry;
 mod server;
@@ -10,6 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use tokio::task::JoinSet;
 
 use super::retry::Connection;
 use super::wire::{Exchange, Fault, Wire};
@@ -44,18 +48,26 @@ enum Reply {
     Never,
 }
 
-type Script = dyn Fn(usize, Nanos) -> Reply + Send + Sync;
+/// One request as the scripted wire sees it.
+struct Asked<'a> {
+    /// From 0.
+    index: usize,
+    at: Nanos,
+    url: &'a str,
+}
+
+type Script = dyn Fn(&Asked<'_>) -> Reply + Send + Sync;
 
 /// A wire without sockets, so that time can be paused.
 struct ScriptedWire {
     clock: Clock,
-    script: Box<Script>,
+    script: Arc<Script>,
     latency: Duration,
     sends: Arc<Mutex<Vec<Nanos>>>,
 }
 
 impl Wire for ScriptedWire {
-    fn get<'w>(&'w self, _: &'w super::request::SecretUrl) -> Exchange<'w> {
+    fn get<'w>(&'w self, url: &'w super::request::SecretUrl) -> Exchange<'w> {
         Box::pin(async move {
             let now = self.clock.now();
             let index = {
@@ -63,7 +75,7 @@ impl Wire for ScriptedWire {
                 sends.push(now);
                 sends.len() - 1
             };
-            let reply = (self.script)(index, now);
+            let reply = (self.script)(&Asked { index, at: now, url: url.exposed() });
             self.clock.sleep(self.latency).await;
             let (status, retry_after) = match reply {
                 Reply::Status(status) => (status, None),
@@ -89,21 +101,25 @@ fn judge(raw: RawAnswer) -> Judgement {
         code: None,
         has_more: None,
     };
-    let kind = match raw.status {
+    let (kind, scope) = match raw.status {
         200 => return Judgement::Page(page),
         204 => return Judgement::Empty(page),
-        202 => TroubleKind::Later,
-        400 => TroubleKind::Invalid,
-        401 => TroubleKind::Refused,
-        402 => TroubleKind::Spent,
-        409 => TroubleKind::Restart,
-        413 => TroubleKind::TooBig,
-        429 => TroubleKind::SlowDown,
-        500..=599 => TroubleKind::Retry,
-        _ => TroubleKind::Garbled,
+        202 => (TroubleKind::Later, Scope::Attempt),
+        400 => (TroubleKind::Invalid, Scope::Attempt),
+        401 => (TroubleKind::Refused, Scope::Attempt),
+        402 => (TroubleKind::Spent, Scope::Attempt),
+        403 => (TroubleKind::Refused, Scope::Api),
+        409 => (TroubleKind::Restart, Scope::Attempt),
+        410 => (TroubleKind::Invalid, Scope::Api),
+        413 => (TroubleKind::TooBig, Scope::Attempt),
+        421 => (TroubleKind::Misfit, Scope::Attempt),
+        429 => (TroubleKind::SlowDown, Scope::Attempt),
+        451 => (TroubleKind::Refused, Scope::Run),
+        500..=599 => (TroubleKind::Retry, Scope::Attempt),
+        _ => (TroubleKind::Garbled, Scope::Attempt),
     };
     let body = String::from_utf8_lossy(&raw.body[..raw.body.len().min(80)]).into_owned();
-    Judgement::Trouble(Trouble::plain(kind, Scope::Attempt, format!("status {}: {body}", raw.status)))
+    Judgement::Trouble(Trouble::plain(kind, scope, format!("status {}: {body}", raw.status)))
 }
 
 /// Keeps every event.
@@ -166,14 +182,22 @@ impl World {
         retry: RetrySettings,
         script: impl Fn(usize, Nanos) -> Reply + Send + Sync + 'static,
     ) -> Self {
+        Self::playing(limits, retry, None, move |asked| script(asked.index, asked.at))
+    }
+
+    /// As [`World::scripted`], with a script that sees the URL, and a run that may make so many calls.
+    fn playing(
+        limits: ProviderLimits,
+        retry: RetrySettings,
+        max_calls: Option<u64>,
+        script: impl Fn(&Asked<'_>) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let clock = Clock::tokio(START.parse().unwrap());
         let (ears, sends) = (Ears::default(), Arc::default());
-        let settings = CallerSettings { providers: vec![limits], http: HttpSettings::default(), retry, max_calls: None };
+        let settings = CallerSettings { providers: vec![limits], http: HttpSettings::default(), retry, max_calls };
         let script: Arc<Script> = Arc::new(script);
         let caller = Caller::with_wire(settings, surroundings(&clock, &ears), |_| {
-            let script = Arc::clone(&script);
-            let (clock, sends) = (clock.clone(), Arc::clone(&sends));
-            let script = Box::new(move |index, now| script(index, now));
+            let (clock, sends, script) = (clock.clone(), Arc::clone(&sends), Arc::clone(&script));
             Ok(Box::new(ScriptedWire { clock, script, latency: Duration::from_millis(100), sends }))
         });
         Self { caller: caller.unwrap(), ears, clock, sends, base_url: "https://api.example".to_owned() }
@@ -188,10 +212,15 @@ impl World {
     }
 
     fn call(&self) -> Call {
+        self.call_of("apt_trade")
+    }
+
+    /// A call of a dataset, whose name is the last part of the URL's path.
+    fn call_of(&self, dataset: &'static str) -> Call {
         Call {
             provider: provider(),
             label: CallLabel {
-                dataset: Name::literal("apt_trade"),
+                dataset: Name::literal(dataset),
                 partition: Partition::new([(Name::literal("month"), "2024-03")]),
                 job: JobId(1),
                 read: ReadNumber::FIRST,
@@ -199,12 +228,13 @@ impl World {
             },
             request: PageRequest {
                 base_url: self.base_url.clone(),
-                path: "/trades".to_owned(),
+                path: format!("/{dataset}"),
                 query: Vec::new(),
                 key: Some(KeyParam { name: "serviceKey".to_owned(), key: ServiceKey::from_pasted(KEY).unwrap() }),
             },
             judge: Arc::new(judge),
             place: None,
+            abandoned: None,
         }
     }
 
@@ -213,13 +243,25 @@ impl World {
     }
 
     /// So many calls side by side.
-    fn fetch_many(&self, count: usize) -> tokio::task::JoinSet<Result<Fetched, Failure>> {
-        let mut calls = tokio::task::JoinSet::new();
+    fn fetch_many(&self, count: usize) -> JoinSet<Result<Fetched, Failure>> {
+        let mut calls = JoinSet::new();
         for _ in 0..count {
-            let (caller, call) = (self.caller.clone(), self.call());
-            calls.spawn(async move { caller.fetch(call).await });
+            calls.spawn(self.begun(self.call()));
         }
         calls
+    }
+
+    /// A call to be polled by whoever likes.
+    fn begun(&self, call: Call) -> impl Future<Output = Result<Fetched, Failure>> + Send + use<> {
+        let caller = self.caller.clone();
+        async move { caller.fetch(call).await }
+    }
+
+    /// Waits until so many requests have left.
+    async fn sent(&self, count: usize) {
+        while self.sends().len() < count {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     fn sends(&self) -> Vec<Nanos> {

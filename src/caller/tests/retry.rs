@@ -147,7 +147,7 @@ async fn retry_after_beyond_the_longest_wait_leaves_the_api_alone_until_then() {
     let until = |end: &End| match end {
         End::Deferred { until: Some(until), .. } => until.as_second() - at(0).as_second(),
         End::Deferred { until: None, .. } => panic!("a time was named"),
-        End::Trouble(_) | End::Interrupted => panic!("{end}"),
+        End::Trouble(_) | End::Interrupted | End::Abandoned => panic!("{end}"),
     };
     assert_eq!(until(&world.fetch().await.unwrap_err().end), 300);
     let second = world.fetch().await.unwrap_err();

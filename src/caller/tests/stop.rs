@@ -1,16 +1,10 @@
 use super::*;
 
-async fn settled(world: &World, sends: usize) {
-    while world.sends().len() < sends {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn the_first_stop_lets_requests_in_flight_land_and_begins_no_other() {
     let world = World::scripted(limits(2, 0.0), retry_settings(), |_, _| Reply::Status(200));
     let calls = world.fetch_many(6);
-    settled(&world, 2).await;
+    world.sent(2).await;
     world.caller.stop_claiming();
     let ended = calls.join_all().await;
     assert_eq!(ended.iter().filter(|call| call.is_ok()).count(), 2);
@@ -39,7 +33,7 @@ async fn the_first_stop_wakes_whoever_waits() {
 async fn an_answer_that_lands_after_the_stop_is_not_retried() {
     let world = World::scripted(limits(1, 0.0), RetrySettings::default(), |_, _| Reply::Status(500));
     let calls = world.fetch_many(1);
-    settled(&world, 1).await;
+    world.sent(1).await;
     world.caller.stop_claiming();
     let failure = calls.join_all().await.remove(0).unwrap_err();
     assert_eq!((failure.end, outcomes(&failure.attempts)), (End::Interrupted, vec![Outcome::Retry]));
@@ -51,7 +45,7 @@ async fn an_answer_that_lands_after_the_stop_is_not_retried() {
 async fn the_second_stop_ends_requests_in_flight_and_they_stay_on_record() {
     let world = World::scripted(limits(1, 0.0), retry_settings(), |_, _| Reply::Never);
     let calls = world.fetch_many(1);
-    settled(&world, 1).await;
+    world.sent(1).await;
     world.caller.stop_claiming();
     tokio::time::sleep(Duration::from_secs(1)).await;
     let stopped = world.clock.now();

@@ -182,7 +182,7 @@ async fn the_key_is_on_the_wire_once_encoded_and_nowhere_else() {
     let world = calling(&server.base_url, no_retry());
     let failure = world.fetch().await.unwrap_err();
     let head = &server.arrivals()[0].head;
-    assert!(head.starts_with("GET /trades?serviceKey=aB3%2Bcd%2FEF9gh%3D%3D HTTP/1.1\r\n"), "{head}");
+    assert!(head.starts_with("GET /apt_trade?serviceKey=aB3%2Bcd%2FEF9gh%3D%3D HTTP/1.1\r\n"), "{head}");
     assert!(!head.to_ascii_lowercase().contains("referer"));
     assert!(head.contains("user-agent: gapless/"));
     let told = format!("{failure} {failure:?} {:?} {:?}", world.ears.0.lock().unwrap(), world.caller);
