@@ -2,6 +2,7 @@ mod abandon;
 mod budget;
 mod connect;
 mod gate;
+mod health;
 mod pause;
 mod retry;
 mod server;
