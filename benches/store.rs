@@ -136,6 +136,7 @@ async fn store(pages: &[Page], bodies: Option<&[String]>, count: u64, group: usi
             distinct: received,
             read: ReadNumber::FIRST,
             superseded: Superseded::Removed,
+            day: jiff::civil::date(2026, 11, 29),
             now: NOW,
         };
         store.end_job(end).await.unwrap();

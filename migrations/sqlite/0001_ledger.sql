@@ -90,12 +90,31 @@ create table job (
     definition_hash text not null,
     started_at      text not null,
     ended_at        text,
+    -- Of a job that was held: the provider's day of its end, and on how many days the same rows were read until then.
+    held_on         text,
+    held_days       integer,
+    -- Whether its rows and bodies are still there.
+    snapshot        text not null default 'kept' check (snapshot in ('kept', 'dropped')),
     check ((state = 'ended') = (verdict is not null))
 ) strict;
 
 create index job_run on job (run, verdict);
 create index job_partition on job (partition, state, id);
 create unique index job_live on job (partition) where state <> 'ended';
+
+-- Snapshots that were held and are published all the same.
+create table decision (
+    id         integer primary key,
+    partition  integer not null references partition (id),
+    job        integer not null references job (id),
+    decided_at text not null,
+    who        text not null,
+    why        text not null,
+    -- Why it was held.
+    held_why   text
+) strict;
+
+create index decision_partition on decision (partition);
 
 create table page (
     job       integer not null references job (id),
@@ -148,7 +167,8 @@ create table api_state (
     primary key (dataset, key_id)
 ) strict, without rowid;
 
--- What is known of every partition: the verdict of its latest job beside the rows that are published.
+-- What is known of every partition: the verdict of its latest job beside the rows that are published, and those of a
+-- snapshot that waits for a decision.
 create view coverage as
 select p.dataset,
        p.key as partition,
@@ -160,7 +180,9 @@ select p.dataset,
        latest.distinct_rows,
        p.checked_at,
        p.changed_at,
-       latest.why
+       latest.why,
+       (select held.received from job held
+        where held.partition = p.id and held.verdict = 'held' and held.snapshot = 'kept') as held_rows
 from partition p
 left join job published on published.id = p.published_job
 left join job latest on latest.id = (select max(j.id) from job j where j.partition = p.id and j.state = 'ended');

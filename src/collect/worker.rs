@@ -71,10 +71,12 @@ pub(super) async fn collect(
     let left = worker.walk().await?;
     let Worker { workshop, partition, job, read, .. } = worker;
     let settled = workshop.desk.end(job.clone(), read, left.ending.clone(), left.why.clone()).await?;
-    let published = match settled {
-        Settled::Published { .. } | Settled::Unchanged => left.ending.received,
-        Settled::Kept => 0,
+    let (verdict, published) = match settled {
+        Settled::Published { .. } | Settled::Unchanged => (left.ending.verdict, left.ending.received),
+        Settled::Accepted { verdict, .. } => (verdict, left.ending.received),
+        Settled::Kept => (left.ending.verdict, 0),
     };
+    let left = Left { ending: Ending { verdict, ..left.ending }, ..left };
     workshop.listener.hear(&Event::JobEnded {
         job: job.id(),
         dataset,

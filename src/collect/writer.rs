@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 
@@ -198,6 +199,7 @@ impl Scribe {
     }
 
     async fn end(&self, job: &Job, read: ReadNumber, ending: &Ending, why: Option<&str>) -> Result<Settled, StoreError> {
+        let now = (self.now)();
         let end = JobEnd {
             job,
             verdict: ending.verdict,
@@ -208,7 +210,9 @@ impl Scribe {
             distinct: ending.distinct,
             read,
             superseded: self.keeping.superseded,
-            now: (self.now)(),
+            // Nothing is held yet, so nothing asks for the day.
+            day: now.to_zoned_datetime(TimeZone::UTC).date(),
+            now,
         };
         self.store.end_job(end).await
     }

@@ -8,6 +8,7 @@ pub const STORE_NAMES: &[&str] = &[
     "columns",
     "coverage",
     "dataset",
+    "decision",
     "declared_column",
     "job",
     "meta",

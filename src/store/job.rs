@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 
 use super::dataset::Declared;
 use crate::model::attempt::Attempt;
@@ -77,7 +78,16 @@ pub struct JobEnd<'a> {
     /// The read that counts; what other reads left is dropped.
     pub read: ReadNumber,
     pub superseded: Superseded,
+    /// The provider's day: a held snapshot counts the days on which its rows were read again.
+    pub day: Date,
     pub now: Timestamp,
+}
+
+/// What a person says to a snapshot that is held.
+#[derive(Clone, Copy, Debug)]
+pub enum Decision<'a> {
+    /// It becomes the visible one.
+    Accept { who: &'a str, why: &'a str, superseded: Superseded, now: Timestamp },
 }
 
 /// What becomes of the rows and bodies of a snapshot when another takes its place.
@@ -94,6 +104,8 @@ pub enum Settled {
     Published { superseded_rows: u64 },
     /// It brought what is published already: only the time of the check moved, and its own rows are gone.
     Unchanged,
+    /// It was held, and the same rows were read on enough days: it is published as what it came to without that.
+    Accepted { verdict: Verdict, superseded_rows: u64 },
     /// Nothing visible changed. Its rows stay until they are decided on, or until the next job of the partition ends.
     Kept,
 }

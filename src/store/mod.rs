@@ -22,7 +22,7 @@ use self::cell::Cell;
 use self::dataset::Declared;
 use self::error::StoreError;
 use self::history::History;
-use self::job::{Job, JobEnd, Settled, Started, StoredPage};
+use self::job::{Decision, Job, JobEnd, Settled, Started, StoredPage};
 use self::lock::{CollectLock, LockError};
 use self::sqlite::SqliteStore;
 use self::state::{ApiState, CoverageLine, PartitionState};
@@ -35,6 +35,10 @@ use crate::model::job::{JobId, PageNumber, ReadNumber, RunId};
 use crate::model::name::Name;
 use crate::model::partition::Partition;
 use crate::model::record::RowHash;
+use crate::reconcile::guard::Content;
+
+/// Days on which the same rows must be read for a held snapshot to be published without a person.
+pub const HELD_DAYS: u32 = 3;
 
 /// A store that is open.
 ///
@@ -151,9 +155,32 @@ impl Store {
 
     /// Ends a job and publishes its snapshot, if its verdict says so, in one transaction.
     ///
+    /// One that is held is published too when the same rows were held on [`HELD_DAYS`] different days, this one among
+    /// them, unless there are none: that nothing is left is for a person to say.
+    ///
     /// Errors: rows that are counted as received and are not stored, and then nothing is published.
     pub async fn end_job(&self, end: JobEnd<'_>) -> Result<Settled, StoreError> {
         self.sqlite.end_job(end).await
+    }
+
+    /// Decides on the snapshot that is held of a partition, and leaves a line in `decision`; `None` when none is held.
+    pub async fn decide(
+        &self,
+        declared: &Declared,
+        partition: &Partition,
+        decision: Decision<'_>,
+    ) -> Result<Option<Settled>, StoreError> {
+        self.sqlite.decide(declared, partition, decision).await
+    }
+
+    /// What the snapshot holds that a new one of the partition would take the place of; `None` when there is none.
+    pub async fn published_facts(&self, declared: &Declared, partition: &Partition) -> Result<Option<Content>, StoreError> {
+        self.sqlite.published_facts(declared, partition).await
+    }
+
+    /// What is stored of the read of a job that is open.
+    pub async fn collected_facts(&self, job: &Job) -> Result<Content, StoreError> {
+        self.sqlite.collected_facts(job).await
     }
 
     /// Hashes of the rows that are published of a partition, sorted, equal ones as often as there are rows.

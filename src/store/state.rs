@@ -58,6 +58,8 @@ pub struct CoverageLine {
     pub checked_at: Option<Timestamp>,
     pub changed_at: Option<Timestamp>,
     pub why: Option<String>,
+    /// Rows of a snapshot that waits for a decision, if there is one.
+    pub held_rows: Option<u64>,
 }
 
 /// What is remembered of one dataset asked with one key.

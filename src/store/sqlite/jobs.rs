@@ -7,6 +7,7 @@ use super::SqliteStore;
 use super::ledger::instant;
 use super::write::Tx;
 use crate::model::job::{JobId, PartitionId, ReadNumber, RunId};
+use crate::model::name::Name;
 use crate::model::partition::Partition;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
@@ -21,6 +22,7 @@ const SET_READ: &str = "update job set read = ?2 where id = ?1";
 const DROP_OLDER_PAGES: &str = "delete from page where job = ?1 and read < ?2";
 const DROP_OLDER_BODIES: &str = "delete from body where job = ?1 and read < ?2";
 const DROP_BODIES: &str = "delete from body where job = ?1";
+const DROPPED: &str = "update job set snapshot = 'dropped' where id = ?1";
 
 impl SqliteStore {
     pub async fn begin_run(&self, command: &str, version: &str, now: Timestamp) -> Result<RunId, StoreError> {
@@ -62,17 +64,17 @@ pub fn open_read_of(tx: &Tx<'_>, job: &Job) -> Result<ReadNumber, StoreError> {
 }
 
 /// Drops the rows and bodies of a job; its lines in the ledger stay. Returns how many rows there were.
-pub fn drop_snapshot(tx: &Tx<'_>, declared: &Declared, job: JobId) -> Result<u64, StoreError> {
-    let rows = tx.execute(&format!("delete from \"{}_rows\" where _job = ?1", declared.id()), [job.0])?;
+pub fn drop_snapshot(tx: &Tx<'_>, dataset: &Name, job: JobId) -> Result<u64, StoreError> {
+    let rows = tx.execute(&format!("delete from \"{dataset}_rows\" where _job = ?1"), [job.0])?;
     tx.execute(DROP_BODIES, [job.0])?;
+    tx.execute(DROPPED, [job.0])?;
     Ok(rows as u64)
 }
 
 /// The line of a partition in the ledger, made when it is asked for the first time.
 pub fn partition_id(tx: &Tx<'_>, declared: &Declared, partition: &Partition) -> Result<PartitionId, StoreError> {
-    let (dataset, key) = (declared.id().as_str(), partition.key());
-    if let Some(id) = tx.first(FIND_PARTITION, params![dataset, key], |row| row.get(0))? {
-        return Ok(PartitionId(id));
+    if let Some(id) = find_partition(tx, declared, partition)? {
+        return Ok(id);
     }
     assert!(
         partition.values().map(|(axis, _)| axis).eq(declared.axes()),
@@ -80,6 +82,11 @@ pub fn partition_id(tx: &Tx<'_>, declared: &Declared, partition: &Partition) -> 
     );
     let region = declared.region_axis().and_then(|axis| partition.value(axis.as_str()));
     let month = declared.month_axis().and_then(|axis| partition.value(axis.as_str()));
-    tx.execute(NEW_PARTITION, params![dataset, key, region, month])?;
+    tx.execute(NEW_PARTITION, params![declared.id().as_str(), partition.key(), region, month])?;
     Ok(PartitionId(tx.last_insert_rowid()))
+}
+
+pub fn find_partition(tx: &Tx<'_>, declared: &Declared, partition: &Partition) -> Result<Option<PartitionId>, StoreError> {
+    let named = params![declared.id().as_str(), partition.key()];
+    tx.first(FIND_PARTITION, named, |row| row.get(0).map(PartitionId))
 }

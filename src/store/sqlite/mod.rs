@@ -1,8 +1,10 @@
 //! The store on SQLite: one file, one writer, readers beside it.
 
 mod api;
+mod content;
 mod failure;
 mod history;
+mod held;
 mod jobs;
 mod ledger;
 mod open;
@@ -10,6 +12,7 @@ mod pages;
 mod publish;
 mod reads;
 mod rows;
+mod settle;
 mod tables;
 mod takeover;
 #[cfg(test)]

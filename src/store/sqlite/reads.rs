@@ -31,7 +31,7 @@ const STATES: &str = "select p.id, p.key, p.published_at, p.checked_at, p.change
     where p.dataset = ?1
     order by p.key";
 const COVERAGE: &str =
-    "select dataset, partition, region, month, verdict, rows, promised, distinct_rows, checked_at, changed_at, why
+    "select dataset, partition, region, month, verdict, rows, promised, distinct_rows, checked_at, changed_at, why, held_rows
     from coverage
     where ?1 is null or dataset = ?1
     order by dataset, partition";
@@ -124,5 +124,6 @@ fn coverage_line(row: &SqliteRow) -> Result<CoverageLine, sqlx::Error> {
         checked_at: spelled(row, "checked_at")?,
         changed_at: spelled(row, "changed_at")?,
         why: row.try_get("why")?,
+        held_rows: count(row, "held_rows")?,
     })
 }

@@ -61,7 +61,7 @@ impl SqliteStore {
                     Some(objection) => {
                         let why = format!("run {} ended without ending it, and {objection}", left.run);
                         tx.execute(LOSE_JOB, params![left.job.0, Verdict::Lost.as_str(), why, instant(now)])?;
-                        drop_snapshot(tx, declared, left.job)?;
+                        drop_snapshot(tx, declared.id(), left.job)?;
                     }
                 }
             }

@@ -53,10 +53,14 @@ impl Writer {
     }
 }
 
-impl<'a> Tx<'a> {
-    /// Single statements on a connection that only reads; each is a transaction of its own.
-    pub fn reading(db: &'a Connection, path: &'a Path) -> Self {
-        Self { db, path }
+impl Tx<'_> {
+    /// Does `work` in one transaction that only reads.
+    pub fn read<T>(db: &Connection, path: &Path, work: impl FnOnce(&Tx<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let failed = |source| failure::of_rusqlite(path, source);
+        let transaction = Transaction::new_unchecked(db, TransactionBehavior::Deferred).map_err(failed)?;
+        let done = work(&Tx { db, path })?;
+        transaction.commit().map_err(failed)?;
+        Ok(done)
     }
 
     pub fn execute(&self, sql: &str, params: impl Params) -> Result<usize, StoreError> {

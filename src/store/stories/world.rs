@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tempfile::TempDir;
 
@@ -160,6 +161,16 @@ impl World {
         (job, settled)
     }
 
+    /// A whole job that was held, ended on a day of the provider.
+    pub async fn held(&mut self, partition: &str, apartments: &[&str], day: &str) -> (Job, Settled) {
+        let job = self.start(partition).await;
+        self.page(&job, 1, 1, &apartments_page(apartments)).await;
+        let now = self.now();
+        let end = JobEnd { day: day.parse().unwrap(), ..end(&job, Verdict::Held, apartments.len() as u64, now) };
+        let settled = self.store.end_job(end).await.unwrap();
+        (job, settled)
+    }
+
     /// The rows of a query, cells joined by `|`.
     pub async fn select(&self, sql: &str) -> Vec<String> {
         select(&self.store, sql).await
@@ -202,6 +213,7 @@ pub fn end(job: &Job, verdict: Verdict, received: u64, now: Timestamp) -> JobEnd
         distinct: received,
         read: ReadNumber(1),
         superseded: Superseded::Removed,
+        day: now.to_zoned_datetime(TimeZone::UTC).date(),
         now,
     }
 }

@@ -1,0 +1,87 @@
+//! What a snapshot holds.
+
+use rusqlite::params;
+
+use super::ledger::count_at;
+use super::write::Tx;
+use super::{SqliteStore, rows};
+use crate::model::job::{JobId, ReadNumber};
+use crate::model::partition::Partition;
+use crate::model::record::RowHash;
+use crate::reconcile::guard::Content;
+use crate::store::dataset::Declared;
+use crate::store::error::StoreError;
+use crate::store::job::Job;
+
+const PUBLISHED: &str = "select j.id, j.read from partition p join job j on j.id = p.published_job
+    where p.dataset = ?1 and p.key = ?2";
+const OPEN_READ: &str = "select id, read from job where id = ?1";
+
+impl SqliteStore {
+    pub async fn published_hashes(&self, declared: &Declared, partition: &Partition) -> Result<Vec<RowHash>, StoreError> {
+        let read = |tx: &Tx<'_>| {
+            let published = published(tx, declared, partition)?;
+            published.map(|(job, read)| row_hashes(tx, declared, job, read)).transpose()
+        };
+        Ok(self.read(read).await?.unwrap_or_default())
+    }
+
+    pub async fn published_facts(&self, declared: &Declared, partition: &Partition) -> Result<Option<Content>, StoreError> {
+        let read = |tx: &Tx<'_>| {
+            let published = published(tx, declared, partition)?;
+            published.map(|(job, read)| content(tx, declared, job, read)).transpose()
+        };
+        self.read(read).await
+    }
+
+    pub async fn collected_facts(&self, job: &Job) -> Result<Content, StoreError> {
+        let read = |tx: &Tx<'_>| {
+            let found = tx.first(OPEN_READ, [job.id().0], snapshot)?;
+            let (id, read) = found.ok_or(StoreError::JobOver { job: job.id() })?;
+            content(tx, job.declared(), id, read)
+        };
+        self.read(read).await
+    }
+
+    /// Reads what belongs together in one transaction, so that nothing can change under it.
+    async fn read<T: Send>(&self, work: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+        let mut connection = self.readers.acquire().await.map_err(|source| self.failed(source))?;
+        let read = rows::on_handle(&mut connection, |db| Tx::read(db, &self.path, work));
+        read.await.unwrap_or_else(|source| Err(self.failed(source)))
+    }
+}
+
+/// The row hashes of a snapshot, sorted: equal lists are equal multisets.
+pub fn row_hashes(tx: &Tx<'_>, declared: &Declared, job: JobId, read: ReadNumber) -> Result<Vec<RowHash>, StoreError> {
+    let sql = format!("select _row_hash from \"{}_rows\" where _job = ?1 and _read = ?2", declared.id());
+    let mut hashes = tx.all(&sql, params![job.0, read.0], |row| row.get(0).map(RowHash))?;
+    hashes.sort_unstable();
+    Ok(hashes)
+}
+
+fn published(tx: &Tx<'_>, declared: &Declared, partition: &Partition) -> Result<Option<(JobId, ReadNumber)>, StoreError> {
+    tx.first(PUBLISHED, params![declared.id().as_str(), partition.key()], snapshot)
+}
+
+fn snapshot(row: &rusqlite::Row<'_>) -> rusqlite::Result<(JobId, ReadNumber)> {
+    Ok((JobId(row.get(0)?), ReadNumber(row.get(1)?)))
+}
+
+fn content(tx: &Tx<'_>, declared: &Declared, job: JobId, read: ReadNumber) -> Result<Content, StoreError> {
+    let counts: String = declared.columns().iter().map(|column| format!(", count(\"{column}\")")).collect();
+    let sql = format!(
+        "select count(*), count(distinct _row_hash){counts} from \"{}_rows\" where _job = ?1 and _read = ?2",
+        declared.id()
+    );
+    let content = tx.first(&sql, params![job.0, read.0], |row| {
+        let rows = count_at(row, 0)?.unwrap_or(0);
+        let mut empty_columns = Vec::new();
+        for (position, column) in declared.columns().iter().enumerate() {
+            if rows > 0 && count_at(row, position + 2)? == Some(0) {
+                empty_columns.push(column.clone());
+            }
+        }
+        Ok(Content { rows, distinct: count_at(row, 1)?.unwrap_or(0), empty_columns })
+    })?;
+    Ok(content.expect("counting brings one row"))
+}

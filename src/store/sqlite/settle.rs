@@ -1,0 +1,102 @@
+//! The end of a job.
+
+use rusqlite::params;
+
+use super::SqliteStore;
+use super::content::row_hashes;
+use super::held::hold;
+use super::jobs::{drop_snapshot, open_read_of};
+use super::ledger::instant;
+use super::pages::{number, optional};
+use super::publish::{Snapshot, publish};
+use super::write::Tx;
+use crate::model::job::{JobId, ReadNumber};
+use crate::model::verdict::Verdict;
+use crate::store::error::StoreError;
+use crate::store::job::{Job, JobEnd, Settled};
+
+const END_JOB: &str = "update job
+    set state = 'ended', verdict = ?2, why = ?3, read = ?4, promised_first = ?5, promised_last = ?6, received = ?7,
+        distinct_rows = ?8, ended_at = ?9
+    where id = ?1";
+const DROP_OTHER_PAGES: &str = "delete from page where job = ?1 and read <> ?2";
+const DROP_OTHER_BODIES: &str = "delete from body where job = ?1 and read <> ?2";
+/// What earlier jobs left that were not published, of a kind nobody has to decide on.
+const LEFT_BEHIND: &str = "select id from job
+    where partition = ?1 and state = 'ended' and id <> ?2 and snapshot = 'kept'
+    and verdict in ('short', 'failed', 'deferred', 'lost')";
+/// A newer whole snapshot settles what was to be decided.
+const HELD: &str = "select id from job where partition = ?1 and id <> ?2 and snapshot = 'kept' and verdict = 'held'";
+
+impl SqliteStore {
+    pub async fn end_job(&self, end: JobEnd<'_>) -> Result<Settled, StoreError> {
+        self.write(|tx| settle(tx, &end)).await
+    }
+}
+
+fn settle(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<Settled, StoreError> {
+    let job = end.job;
+    open_read_of(tx, job)?;
+    let line = params![
+        job.id().0,
+        end.verdict.as_str(),
+        end.why,
+        end.read.0,
+        optional(end.promised_first),
+        optional(end.promised_last),
+        number(end.received),
+        number(end.distinct),
+        instant(end.now),
+    ];
+    tx.execute(END_JOB, line)?;
+    drop_other_reads(tx, job, end.read)?;
+    drop_all(tx, job, LEFT_BEHIND)?;
+    match end.verdict {
+        Verdict::Complete | Verdict::Empty | Verdict::Unverified => {
+            refuse_miscount(tx, end)?;
+            drop_all(tx, job, HELD)?;
+            publish(tx, &snapshot(end))
+        }
+        Verdict::Held => {
+            refuse_miscount(tx, end)?;
+            let settled = hold(tx, end, &snapshot(end))?;
+            drop_all(tx, job, HELD)?;
+            Ok(settled)
+        }
+        Verdict::Short | Verdict::Failed | Verdict::Deferred | Verdict::Lost => Ok(Settled::Kept),
+    }
+}
+
+fn snapshot<'a>(end: &JobEnd<'a>) -> Snapshot<'a> {
+    let declared = end.job.declared();
+    Snapshot {
+        declared,
+        partition: end.job.partition_id(),
+        job: end.job.id(),
+        read: end.read,
+        definition_hash: declared.definition_hash(),
+        superseded: end.superseded,
+        now: end.now,
+    }
+}
+
+fn refuse_miscount(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<(), StoreError> {
+    let stored = row_hashes(tx, end.job.declared(), end.job.id(), end.read)?.len() as u64;
+    if stored == end.received {
+        return Ok(());
+    }
+    Err(StoreError::Miscounted { job: end.job.id(), received: end.received, stored })
+}
+
+fn drop_all(tx: &Tx<'_>, job: &Job, which: &str) -> Result<(), StoreError> {
+    let jobs = tx.all(which, params![job.partition_id().0, job.id().0], |row| row.get(0).map(JobId))?;
+    jobs.into_iter().try_for_each(|left| drop_snapshot(tx, job.declared().id(), left).map(drop))
+}
+
+fn drop_other_reads(tx: &Tx<'_>, job: &Job, read: ReadNumber) -> Result<(), StoreError> {
+    let rows = format!("delete from \"{}_rows\" where _job = ?1 and _read <> ?2", job.declared().id());
+    for sql in [rows.as_str(), DROP_OTHER_PAGES, DROP_OTHER_BODIES] {
+        tx.execute(sql, params![job.id().0, read.0])?;
+    }
+    Ok(())
+}
