@@ -160,8 +160,9 @@ create index attempt_job on attempt (job);
 create table api_state (
     dataset       text not null,
     key_id        text not null,
-    day           text not null,
-    calls         integer not null,
+    day           text,
+    -- Of that day: reserved before they are sent, so that a kill can not overspend.
+    calls         integer not null default 0,
     blocked_until text,
     why           text,
     primary key (dataset, key_id)

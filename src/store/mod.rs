@@ -16,6 +16,7 @@ pub mod stories;
 pub mod url;
 mod value;
 
+use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
 use self::cell::Cell;
@@ -198,17 +199,31 @@ impl Store {
         self.sqlite.body(job, read, page).await
     }
 
-    pub async fn api_state(&self, dataset: &Name, key_id: &str) -> Result<Option<ApiState>, StoreError> {
-        self.sqlite.api_state(dataset, key_id).await
+    /// Reserves calls of an API before they are sent, at most `want`; returns how many may be sent.
+    ///
+    /// `day` is the provider's. What is granted counts as sent, whatever becomes of the program, so that over all
+    /// processes of the store no day ever has more than `limit`. The count of a later day begins at 0; one of an
+    /// earlier day, by a clock set back, goes on with the later.
+    pub async fn reserve_calls(&self, dataset: &Name, key_id: &str, day: Date, want: u64, limit: u64) -> Result<u64, StoreError> {
+        self.sqlite.reserve_calls(dataset, key_id, day, want, limit).await
     }
 
     /// What is remembered of every API, by dataset.
-    pub async fn api_states(&self) -> Result<Vec<ApiState>, StoreError> {
-        self.sqlite.api_states().await
-    }
-
     pub async fn set_api_state(&self, state: &ApiState) -> Result<(), StoreError> {
         self.sqlite.set_api_state(state).await
+    /// Gives back calls that were reserved on `day` and not sent. Nothing happens when the day is over.
+    pub async fn give_back(&self, dataset: &Name, key_id: &str, day: Date, unused: u64) -> Result<(), StoreError> {
+        self.sqlite.give_back(dataset, key_id, day, unused).await
+    }
+
+    /// Remembers that an API is not to be asked before `until`. What was remembered before is replaced.
+    pub async fn block(&self, dataset: &Name, key_id: &str, until: Timestamp, why: &str) -> Result<(), StoreError> {
+        self.sqlite.block(dataset, key_id, until, why).await
+    }
+
+    /// What is remembered of every API, by dataset and key.
+    pub async fn api_states(&self) -> Result<Vec<ApiState>, StoreError> {
+        self.sqlite.api_states().await
     }
 
     /// 32 random bytes of this store, to make key ids with.

@@ -68,9 +68,11 @@ pub struct ApiState {
     pub dataset: Name,
     /// A salted digest, never the key.
     pub key_id: String,
-    /// The provider's day that `calls` counts.
-    pub day: Date,
+    /// The provider's day that `calls` counts; `None` until calls are reserved.
+    pub day: Option<Date>,
+    /// Calls of that day that were sent or are reserved.
     pub calls: u64,
+    /// Over when it is past.
     pub blocked_until: Option<Timestamp>,
     pub why: Option<String>,
 }

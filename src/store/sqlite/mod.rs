@@ -1,15 +1,16 @@
 //! The store on SQLite: one file, one writer, readers beside it.
 
-mod api;
 mod content;
 mod failure;
 mod history;
 mod held;
 mod jobs;
 mod ledger;
+mod meta;
 mod open;
 mod pages;
 mod publish;
+mod quota;
 mod reads;
 mod rows;
 mod settle;

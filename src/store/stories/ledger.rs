@@ -1,7 +1,5 @@
 use std::path::Path;
 
-use jiff::Timestamp;
-
 use super::stories;
 use super::world::{World, apartments_page, attempt};
 use crate::definition::region::RegionList;
@@ -11,7 +9,6 @@ use crate::model::name::Name;
 use crate::model::outcome::Outcome;
 use crate::model::verdict::Verdict;
 use crate::store::job::StoredPage;
-use crate::store::state::ApiState;
 
 const SEOUL: &str = "11110,2024-01";
 
@@ -21,7 +18,6 @@ stories![
     a_run_and_its_jobs_can_be_told_afterwards,
     states_and_coverage_name_every_partition_that_was_asked_for,
     a_kept_body_comes_back_as_it_was,
-    what_is_remembered_of_an_api_is_one_line_a_key,
     the_salt_belongs_to_the_store,
     regions_follow_their_list,
 ];
@@ -121,26 +117,6 @@ async fn a_kept_body_comes_back_as_it_was(mut world: World) {
     let mut damaged = KeptBody::of(b"a body");
     damaged.blake3[0] ^= 1;
     assert_eq!(damaged.raw(), None);
-}
-
-async fn what_is_remembered_of_an_api_is_one_line_a_key(world: World) {
-    let dataset = Name::literal("apt_trade");
-    assert_eq!(world.store.api_state(&dataset, "k1").await.unwrap(), None);
-    let mut state = ApiState {
-        dataset: dataset.clone(),
-        key_id: "k1".to_owned(),
-        day: "2026-11-29".parse().unwrap(),
-        calls: 500,
-        blocked_until: None,
-        why: None,
-    };
-    world.store.set_api_state(&state).await.unwrap();
-    state.calls = 1000;
-    state.blocked_until = Some("2026-11-29T15:00:00Z".parse::<Timestamp>().unwrap());
-    state.why = Some("code 22".to_owned());
-    world.store.set_api_state(&state).await.unwrap();
-    assert_eq!(world.store.api_state(&dataset, "k1").await.unwrap(), Some(state));
-    assert_eq!(world.store.api_state(&dataset, "k2").await.unwrap(), None);
 }
 
 async fn the_salt_belongs_to_the_store(world: World) {

@@ -4,6 +4,7 @@ mod definitions;
 mod held;
 mod ledger;
 mod publishing;
+mod quota;
 mod recovery;
 mod takeover;
 mod values;

@@ -115,6 +115,11 @@ impl World {
         self.now
     }
 
+    /// The same store, opened by another process that writes.
+    pub async fn neighbour(&self) -> Store {
+        Store::open(&self.place.url, OpenMode::OpenExisting).await.unwrap()
+    }
+
     /// The same store, opened by somebody who reads.
     pub async fn reader(&self) -> Store {
         Store::open(&self.place.url, OpenMode::ReadOnly).await.unwrap()
