@@ -10,6 +10,7 @@ pub mod envelope;
 pub mod error;
 pub mod path;
 pub mod provider;
+pub mod reform;
 pub mod region;
 pub mod reserved;
 pub mod rule;
