@@ -17,6 +17,9 @@ create table dataset (
     title       text not null,
     -- Ids of the axes in order, joined by commas.
     axes        text not null,
+    -- The axis that regions are of, and the list they are from.
+    region_axis text,
+    region_list text,
     declared_at text not null
 ) strict, without rowid;
 
@@ -48,6 +51,18 @@ create table region (
     primary key (list, code)
 ) strict, without rowid;
 
+-- Codes that are tied together by a district reform: those that went, and those that hold their rows now.
+create table reform (
+    list   text not null,
+    code   text not null,
+    -- The lowest retired code names the reform.
+    reform text not null,
+    side   text not null check (side in ('retired', 'successor')),
+    -- The first day on which all successors are current.
+    day    text,
+    primary key (list, code)
+) strict, without rowid;
+
 create table run (
     id         integer primary key,
     command    text not null,
@@ -64,8 +79,14 @@ create table partition (
     key           text not null,
     region        text,
     month         text,
+    -- The snapshot that is visible.
     published_job integer references job (id),
     published_at  text,
+    -- A whole snapshot that becomes visible together with the other successors of its district reform.
+    waiting_job   integer references job (id),
+    -- The snapshot that left the view when the successors of its district took its place.
+    replaced_job  integer references job (id),
+    replaced_at   text,
     checked_at    text,
     changed_at    text,
     unique (dataset, key)
@@ -181,9 +202,18 @@ select p.dataset,
        latest.distinct_rows,
        p.checked_at,
        p.changed_at,
-       latest.why,
+       case
+           when p.waiting_job is not null then 'waits for the other successors of its district reform'
+           when p.replaced_job is not null and p.published_job is null then 'replaced by the successors of its district'
+           else latest.why
+       end as why,
        (select held.received from job held
-        where held.partition = p.id and held.verdict = 'held' and held.snapshot = 'kept') as held_rows
+        where held.partition = p.id and held.verdict = 'held' and held.snapshot = 'kept') as held_rows,
+       case
+           when p.waiting_job is not null then 'waiting'
+           when p.published_job is not null then 'visible'
+           when p.replaced_job is not null then 'replaced'
+       end as standing
 from partition p
 left join job published on published.id = p.published_job
 left join job latest on latest.id = (select max(j.id) from job j where j.partition = p.id and j.state = 'ended');

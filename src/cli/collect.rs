@@ -53,7 +53,7 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     let store = Store::open(&url, open_mode(args, &setup.settings, &url, terminal)?).await?;
     let lock = store.try_lock(&format!("process {}, begun {now:.0}", std::process::id()))?;
     for list in setup.catalog.region_lists() {
-        store.declare_regions(list).await?;
+        store.declare_regions(list, now).await?;
     }
     let mut sources = HashMap::new();
     for order in &orders {

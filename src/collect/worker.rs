@@ -74,7 +74,7 @@ pub(super) async fn collect(
     let (verdict, published) = match settled {
         Settled::Published { .. } | Settled::Unchanged => (left.ending.verdict, left.ending.received),
         Settled::Accepted { verdict, .. } => (verdict, left.ending.received),
-        Settled::Kept => (left.ending.verdict, 0),
+        Settled::Waiting | Settled::Kept => (left.ending.verdict, 0),
     };
     let left = Left { ending: Ending { verdict, ..left.ending }, ..left };
     workshop.listener.hear(&Event::JobEnded {

@@ -14,6 +14,7 @@ pub const STORE_NAMES: &[&str] = &[
     "meta",
     "page",
     "partition",
+    "reform",
     "region",
     "regions",
     "run",

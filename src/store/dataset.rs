@@ -15,6 +15,7 @@ struct Inner {
     id: Name,
     axes: Vec<Name>,
     region_axis: Option<Name>,
+    region_list: Option<Name>,
     month_axis: Option<Name>,
     columns: Vec<Name>,
     rules: Vec<ColumnRule>,
@@ -37,6 +38,7 @@ impl Declared {
             id: dataset.id.clone(),
             axes: dataset.axis_names(),
             region_axis: dataset.axis(AxisKind::Region).map(|axis| axis.id.clone()),
+            region_list: dataset.axis(AxisKind::Region).and_then(|axis| axis.list.clone()),
             month_axis: dataset.axis(AxisKind::Month).map(|axis| axis.id.clone()),
             columns: dataset.columns.iter().map(|column| column.id.clone()).collect(),
             rules: dataset.columns.iter().map(|column| ColumnRule::of(column, &dataset.null_marks)).collect(),
@@ -60,6 +62,11 @@ impl Declared {
 
     pub(super) fn region_axis(&self) -> Option<&Name> {
         self.0.region_axis.as_ref()
+    }
+
+    /// The list its regions are from.
+    pub(super) fn region_list(&self) -> Option<&Name> {
+        self.0.region_list.as_ref()
     }
 
     pub(super) fn month_axis(&self) -> Option<&Name> {

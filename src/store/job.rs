@@ -106,6 +106,8 @@ pub enum Settled {
     Unchanged,
     /// It was held, and the same rows were read on enough days: it is published as what it came to without that.
     Accepted { verdict: Verdict, superseded_rows: u64 },
+    /// It is whole, and becomes visible together with the other successors of its district reform.
+    Waiting,
     /// Nothing visible changed. Its rows stay until they are decided on, or until the next job of the partition ends.
     Kept,
 }

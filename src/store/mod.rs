@@ -26,7 +26,7 @@ use self::history::History;
 use self::job::{Decision, Job, JobEnd, Settled, Started, StoredPage};
 use self::lock::{CollectLock, LockError};
 use self::sqlite::SqliteStore;
-use self::state::{ApiState, CoverageLine, PartitionState};
+use self::state::{ApiState, CoverageLine, PartitionState, ReformProgress};
 use self::url::StoreUrl;
 use crate::definition::dataset::Dataset;
 use crate::definition::region::RegionList;
@@ -91,8 +91,16 @@ impl Store {
     }
 
     /// Puts the regions of a list in place of those that were there of it.
-    pub async fn declare_regions(&self, list: &RegionList) -> Result<(), StoreError> {
-        self.sqlite.declare_regions(list).await
+    ///
+    /// A reform that is new in it takes effect on what is stored: where all successors were read since its day, the
+    /// partitions of retired codes leave the view; else new districts leave it until then, so that no row counts twice.
+    pub async fn declare_regions(&self, list: &RegionList, now: Timestamp) -> Result<(), StoreError> {
+        self.sqlite.declare_regions(list, now).await
+    }
+
+    /// How far each district reform has got, in every dataset that has snapshots of its retired codes.
+    pub async fn reform_progress(&self) -> Result<Vec<ReformProgress>, StoreError> {
+        self.sqlite.reform_progress().await
     }
 
     /// Begins a run. It must hold the lock until it ends: whatever job of an earlier run is still running is dead then.
@@ -155,6 +163,9 @@ impl Store {
     }
 
     /// Ends a job and publishes its snapshot, if its verdict says so, in one transaction.
+    ///
+    /// Where a district reform has put its region in the place of others that are still visible, it waits until all
+    /// successors of the reform are read for its month; then they become visible and the others leave, at once.
     ///
     /// One that is held is published too when the same rows were held on [`HELD_DAYS`] different days, this one among
     /// them, unless there are none: that nothing is left is for a person to say.

@@ -11,6 +11,7 @@ pub struct PartitionState {
     pub id: PartitionId,
     /// `region=11110,month=2024-01`
     pub key: String,
+    /// The whole snapshot it has: one that waits before one that is visible.
     pub published: Option<Snapshot>,
     /// The last job that ended, whatever it came to.
     pub last: Option<LastJob>,
@@ -22,15 +23,41 @@ pub struct PartitionState {
     pub strikes: u32,
 }
 
-/// The snapshot that is visible.
+/// A whole snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     pub job: JobId,
     pub verdict: Verdict,
-    pub published_at: Timestamp,
+    pub standing: Standing,
+    /// `None` while it waits.
+    pub published_at: Option<Timestamp>,
     pub rows: u64,
     pub pages: u64,
     pub definition_hash: String,
+}
+
+/// Whether the view of the dataset shows a whole snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Visible,
+    /// It becomes visible together with the other successors of its district reform.
+    Waiting,
+    /// It was visible until the successors of its district took its place.
+    Replaced,
+}
+
+/// How far a district reform has got in one dataset that has snapshots of its retired codes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReformProgress {
+    pub dataset: String,
+    pub retired: Vec<String>,
+    pub successors: Vec<String>,
+    /// Partitions of retired codes that have left the view.
+    pub replaced: u64,
+    /// Partitions of retired codes that are still visible.
+    pub visible: u64,
+    /// Keys of the partitions that must be read since the day of the reform for them to leave.
+    pub awaited: Vec<String>,
 }
 
 /// How the last job of a partition ended.
@@ -60,6 +87,8 @@ pub struct CoverageLine {
     pub why: Option<String>,
     /// Rows of a snapshot that waits for a decision, if there is one.
     pub held_rows: Option<u64>,
+    /// Of its whole snapshot, if there is one.
+    pub standing: Option<Standing>,
 }
 
 /// What is remembered of one dataset asked with one key.
@@ -75,4 +104,21 @@ pub struct ApiState {
     /// Over when it is past.
     pub blocked_until: Option<Timestamp>,
     pub why: Option<String>,
+}
+
+impl Standing {
+    pub const ALL: [Self; 3] = [Self::Visible, Self::Waiting, Self::Replaced];
+
+    /// The spelling used in SQL and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Visible => "visible",
+            Self::Waiting => "waiting",
+            Self::Replaced => "replaced",
+        }
+    }
+
+    pub fn from_spelling(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|standing| standing.as_str() == text)
+    }
 }

@@ -13,7 +13,7 @@ use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
 use crate::store::job::Job;
 
-const PUBLISHED: &str = "select j.id, j.read from partition p join job j on j.id = p.published_job
+const PUBLISHED: &str = "select j.id, j.read from partition p join job j on j.id = coalesce(p.waiting_job, p.published_job)
     where p.dataset = ?1 and p.key = ?2";
 const OPEN_READ: &str = "select id, read from job where id = ?1";
 
@@ -44,7 +44,7 @@ impl SqliteStore {
     }
 
     /// Reads what belongs together in one transaction, so that nothing can change under it.
-    async fn read<T: Send>(&self, work: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+    pub async fn read<T: Send>(&self, work: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
         let mut connection = self.readers.acquire().await.map_err(|source| self.failed(source))?;
         let read = rows::on_handle(&mut connection, |db| Tx::read(db, &self.path, work));
         read.await.unwrap_or_else(|source| Err(self.failed(source)))

@@ -90,7 +90,7 @@ pub fn hold(tx: &Tx<'_>, end: &JobEnd<'_>, snapshot: &Snapshot<'_>) -> Result<Se
     let (verdict, settled) = accept(tx, snapshot, &facts, &Acceptance { who: "gapless", why: &why, now: end.now })?;
     Ok(match settled {
         Settled::Published { superseded_rows } => Settled::Accepted { verdict, superseded_rows },
-        Settled::Unchanged | Settled::Accepted { .. } | Settled::Kept => settled,
+        Settled::Unchanged | Settled::Waiting | Settled::Accepted { .. } | Settled::Kept => settled,
     })
 }
 

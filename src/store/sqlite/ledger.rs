@@ -3,10 +3,12 @@
 use std::str::FromStr;
 
 use jiff::Timestamp;
+use rusqlite::types::Type;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use crate::model::verdict::Verdict;
+use crate::store::state::Standing;
 
 /// RFC 3339 in UTC with milliseconds: sorts as text.
 pub fn instant(timestamp: Timestamp) -> String {
@@ -25,15 +27,33 @@ where
         .map_err(|source| sqlx::Error::ColumnDecode { index: column.to_owned(), source: Box::new(source) })
 }
 
+/// [`spelled`] of a row that was read on the handle, where the ledger always has a value.
+pub fn spelled_at<T>(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<T>
+where
+    T: FromStr,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    let text = row.get_ref(at)?.as_str()?;
+    text.parse().map_err(|source| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(source)))
+}
+
 pub fn verdict(row: &SqliteRow, column: &str) -> Result<Option<Verdict>, sqlx::Error> {
+    one_of(row, column, Verdict::from_spelling)
+}
+
+pub fn standing(row: &SqliteRow, column: &str) -> Result<Option<Standing>, sqlx::Error> {
+    one_of(row, column, Standing::from_spelling)
+}
+
+fn one_of<T>(row: &SqliteRow, column: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, sqlx::Error> {
     let text: Option<&str> = row.try_get(column)?;
-    let read = |text: &str| {
-        Verdict::from_spelling(text).ok_or_else(|| sqlx::Error::ColumnDecode {
+    let known = |text: &str| {
+        read(text).ok_or_else(|| sqlx::Error::ColumnDecode {
             index: column.to_owned(),
-            source: format!("no verdict is spelled `{text}`").into(),
+            source: format!("nothing is spelled `{text}`").into(),
         })
     };
-    text.map(read).transpose()
+    text.map(known).transpose()
 }
 
 /// A value the ledger always has.

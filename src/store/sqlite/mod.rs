@@ -12,6 +12,8 @@ mod pages;
 mod publish;
 mod quota;
 mod reads;
+mod reforms;
+mod regions;
 mod rows;
 mod settle;
 mod tables;

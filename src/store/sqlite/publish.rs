@@ -6,21 +6,27 @@ use rusqlite::params;
 use super::content::row_hashes;
 use super::jobs::drop_snapshot;
 use super::ledger::instant;
+use super::reforms::{self, Side};
 use super::write::Tx;
 use crate::model::job::{JobId, PartitionId, ReadNumber};
+use crate::model::name::Name;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
 use crate::store::job::{Settled, Superseded};
 
-const PUBLISHED: &str = "select j.id, j.read, j.definition_hash from partition p join job j on j.id = p.published_job
+/// The snapshot that a new one takes the place of.
+const CURRENT: &str = "select j.id, j.read, j.definition_hash
+    from partition p join job j on j.id = coalesce(p.waiting_job, p.published_job)
     where p.id = ?1";
 const CHECK: &str = "update partition set checked_at = ?2 where id = ?1";
-const PUBLISH: &str =
-    "update partition set published_job = ?2, published_at = ?3, checked_at = ?3, changed_at = ?3 where id = ?1";
+const PUBLISH: &str = "update partition
+    set published_job = ?2, published_at = ?3, checked_at = ?3, changed_at = ?3, waiting_job = null where id = ?1";
+const LET_WAIT: &str = "update partition set waiting_job = ?2, checked_at = ?3 where id = ?1";
+const POINTERS: &str = "select published_job, waiting_job from partition where id = ?1";
 /// Whole snapshots that are there and that nothing points to.
 const SUPERSEDED: &str = "select j.id from job j join partition p on p.id = j.partition
     where p.id = ?1 and j.snapshot = 'kept' and j.verdict in ('complete', 'empty', 'unverified')
-    and j.id is not p.published_job";
+    and j.id is not p.published_job and j.id is not p.waiting_job and j.id is not p.replaced_job";
 
 /// A whole snapshot that is to become the visible one.
 pub struct Snapshot<'a> {
@@ -34,34 +40,55 @@ pub struct Snapshot<'a> {
     pub now: Timestamp,
 }
 
-/// Makes a snapshot the visible one, unless its rows are visible already.
+/// Makes a snapshot the visible one, unless its rows are there already or must wait for those of other districts.
 pub fn publish(tx: &Tx<'_>, snapshot: &Snapshot<'_>) -> Result<Settled, StoreError> {
-    let Snapshot { declared, partition, job, now, .. } = *snapshot;
-    if is_visible_already(tx, snapshot)? {
+    let Snapshot { declared, partition, job, superseded, now, .. } = *snapshot;
+    let reform = reforms::of_partition(tx, declared, partition)?;
+    let is_known = is_known(tx, snapshot)?;
+    if is_known {
         tx.execute(CHECK, params![partition.0, instant(now)])?;
         drop_snapshot(tx, declared.id(), job)?;
-        return Ok(Settled::Unchanged);
+    } else {
+        let must_wait = match &reform {
+            Some(reform) => reform.side == Side::Successor && reform.is_open(tx)?,
+            None => false,
+        };
+        let publish = if must_wait { LET_WAIT } else { PUBLISH };
+        tx.execute(publish, params![partition.0, job.0, instant(now)])?;
     }
-    tx.execute(PUBLISH, params![partition.0, job.0, instant(now)])?;
-    let superseded_rows = match snapshot.superseded {
-        Superseded::Removed => drop_superseded(tx, declared, partition)?,
+    if let Some(reform) = reform {
+        reform.settle(tx, superseded, now)?;
+    }
+    let superseded_rows = match superseded {
+        Superseded::Removed => drop_superseded(tx, declared.id(), partition)?,
         Superseded::Kept => 0,
     };
-    Ok(Settled::Published { superseded_rows })
+    if is_known {
+        return Ok(Settled::Unchanged);
+    }
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?));
+    let pointers = tx.first(POINTERS, [partition.0], read)?;
+    Ok(match pointers {
+        Some((Some(published), _)) if published == job.0 => Settled::Published { superseded_rows },
+        Some((_, Some(waiting))) if waiting == job.0 => Settled::Waiting,
+        // Its code is retired and its place is taken.
+        Some(_) | None => Settled::Kept,
+    })
 }
 
-fn is_visible_already(tx: &Tx<'_>, snapshot: &Snapshot<'_>) -> Result<bool, StoreError> {
+/// Drops what is whole and nothing points to, also of earlier times, when superseded snapshots were kept.
+pub fn drop_superseded(tx: &Tx<'_>, dataset: &Name, partition: PartitionId) -> Result<u64, StoreError> {
+    let jobs = tx.all(SUPERSEDED, [partition.0], |row| row.get(0).map(JobId))?;
+    jobs.into_iter().try_fold(0, |rows, job| Ok(rows + drop_snapshot(tx, dataset, job)?))
+}
+
+/// Whether its rows are those of the snapshot before.
+fn is_known(tx: &Tx<'_>, snapshot: &Snapshot<'_>) -> Result<bool, StoreError> {
     let read = |row: &rusqlite::Row<'_>| Ok((JobId(row.get(0)?), ReadNumber(row.get(1)?), row.get::<_, String>(2)?));
-    let Some((published, read, definition_hash)) = tx.first(PUBLISHED, [snapshot.partition.0], read)? else {
+    let Some((published, read, definition_hash)) = tx.first(CURRENT, [snapshot.partition.0], read)? else {
         return Ok(false);
     };
     // Under another definition the same answer may fill other columns, so it counts as changed.
     Ok(definition_hash == snapshot.definition_hash
         && row_hashes(tx, snapshot.declared, published, read)? == row_hashes(tx, snapshot.declared, snapshot.job, snapshot.read)?)
-}
-
-/// Also those of earlier times, when superseded snapshots were kept.
-fn drop_superseded(tx: &Tx<'_>, declared: &Declared, partition: PartitionId) -> Result<u64, StoreError> {
-    let jobs = tx.all(SUPERSEDED, [partition.0], |row| row.get(0).map(JobId))?;
-    jobs.into_iter().try_fold(0, |rows, job| Ok(rows + drop_snapshot(tx, declared.id(), job)?))
 }

@@ -4,7 +4,7 @@ use rusqlite::types::ValueRef;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::ledger::{count, required, spelled, verdict};
+use super::ledger::{count, spelled, standing, verdict};
 use super::{SqliteStore, failure, rows};
 use crate::model::job::{JobId, PartitionId};
 use crate::model::name::Name;
@@ -12,7 +12,10 @@ use crate::store::cell::Cell;
 use crate::store::error::StoreError;
 use crate::store::state::{CoverageLine, LastJob, PartitionState, Snapshot};
 
-const STATES: &str = "select p.id, p.key, p.published_at, p.checked_at, p.changed_at,
+const STATES: &str = "select p.id, p.key, p.checked_at, p.changed_at,
+    iif(p.waiting_job is null, p.published_at, null) as published_at,
+    case when p.waiting_job is not null then 'waiting' when p.published_job is not null then 'visible' else 'replaced' end
+    as published_standing,
     published.id as published_job, published.verdict as published_verdict, published.received as published_rows,
     published.definition_hash as published_hash,
     (select count(*) from page where page.job = published.id and page.read = published.read) as published_pages,
@@ -26,12 +29,12 @@ const STATES: &str = "select p.id, p.key, p.published_at, p.checked_at, p.change
     ) else 0 end as strikes,
     latest.id as last_job, latest.verdict as last_verdict, latest.why as last_why, latest.ended_at as last_ended_at
     from partition p
-    left join job published on published.id = p.published_job
+    left join job published on published.id = coalesce(p.waiting_job, p.published_job, p.replaced_job)
     left join job latest on latest.id = (select max(j.id) from job j where j.partition = p.id and j.state = 'ended')
     where p.dataset = ?1
     order by p.key";
 const COVERAGE: &str =
-    "select dataset, partition, region, month, verdict, rows, promised, distinct_rows, checked_at, changed_at, why, held_rows
+    "select dataset, partition, region, month, verdict, rows, promised, distinct_rows, checked_at, changed_at, why, held_rows, standing
     from coverage
     where ?1 is null or dataset = ?1
     order by dataset, partition";
@@ -85,7 +88,8 @@ fn state(row: &SqliteRow) -> Result<PartitionState, sqlx::Error> {
         Some(job) => Some(Snapshot {
             job: JobId(job),
             verdict: required(verdict(row, "published_verdict")?)?,
-            published_at: required(spelled(row, "published_at")?)?,
+            standing: required(standing(row, "published_standing")?)?,
+            published_at: spelled(row, "published_at")?,
             rows: required(count(row, "published_rows")?)?,
             pages: required(count(row, "published_pages")?)?,
             definition_hash: row.try_get("published_hash")?,
@@ -125,5 +129,6 @@ fn coverage_line(row: &SqliteRow) -> Result<CoverageLine, sqlx::Error> {
         changed_at: spelled(row, "changed_at")?,
         why: row.try_get("why")?,
         held_rows: count(row, "held_rows")?,
+        standing: standing(row, "standing")?,
     })
 }

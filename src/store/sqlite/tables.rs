@@ -7,15 +7,17 @@ use super::SqliteStore;
 use super::ledger::instant;
 use super::write::Tx;
 use crate::definition::column::{Column, ColumnType};
-use crate::definition::dataset::Dataset;
+use crate::definition::dataset::{AxisKind, Dataset};
 use crate::definition::reserved::dataset_objection;
+use crate::model::name::Name;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
 
 const DATASET: &str = "select axes from dataset where id = ?1";
 const COLUMNS: &str = "select id, type from declared_column where dataset = ?1 order by position";
-const DECLARE_DATASET: &str = "insert into dataset (id, title, axes, declared_at) values (?1, ?2, ?3, ?4)
-    on conflict (id) do update set title = excluded.title";
+const DECLARE_DATASET: &str = "insert into dataset (id, title, axes, region_axis, region_list, declared_at)
+    values (?1, ?2, ?3, ?4, ?5, ?6)
+    on conflict (id) do update set title = excluded.title, region_list = excluded.region_list";
 const DECLARE_COLUMN: &str = "insert into declared_column (dataset, position, id, field, type, unit, label, label_ko)
     values (?1, (select coalesce(max(position), 0) + 1 from declared_column where dataset = ?1), ?2, ?3, ?4, ?5, ?6, ?7)
     on conflict (dataset, id) do update
@@ -39,7 +41,9 @@ fn declare(tx: &Tx<'_>, dataset: &Dataset, now: Timestamp) -> Result<(), StoreEr
     if let Some(known_axes) = &known_axes {
         refuse_change(dataset, known_axes, &axes, &known)?;
     }
-    tx.execute(DECLARE_DATASET, params![id, dataset.title, axes, instant(now)])?;
+    let region = dataset.axis(AxisKind::Region);
+    let (axis, list) = (region.map(|axis| axis.id.as_str()), region.and_then(|axis| axis.list.as_ref()).map(Name::as_str));
+    tx.execute(DECLARE_DATASET, params![id, dataset.title, axes, axis, list, instant(now)])?;
     for column in &dataset.columns {
         let values =
             params![id, column.id.as_str(), column.field, column.kind.as_str(), column.unit, column.label, column.label_ko];

@@ -88,7 +88,10 @@ async fn a_store_cut_off_or_overwritten_is_damaged() {
     fs::write(&path, &overwritten).unwrap();
     assert_eq!(refused(&path, OpenExisting).await.kind(), StoreErrorKind::Damaged);
     // Damage away from what opening reads is found by the check.
-    let mut scratched = whole.clone();
+    fs::write(&path, &whole).unwrap();
+    execute(&path, "insert into run (command, started_at, version) values (hex(zeroblob(100000)), '', '')");
+    let mut scratched = fs::read(&path).unwrap();
+    assert!(scratched.len() > whole.len());
     let last = scratched.len() - 4096;
     scratched[last..].fill(0x5a);
     fs::write(&path, &scratched).unwrap();

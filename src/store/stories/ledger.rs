@@ -1,8 +1,5 @@
-use std::path::Path;
-
 use super::stories;
-use super::world::{World, apartments_page, attempt};
-use crate::definition::region::RegionList;
+use super::world::{World, apartments_page, attempt, regions};
 use crate::model::body::KeptBody;
 use crate::model::job::{PageNumber, ReadNumber};
 use crate::model::name::Name;
@@ -127,14 +124,11 @@ async fn the_salt_belongs_to_the_store(world: World) {
     assert_eq!(world.store.salt().await.unwrap(), salt);
 }
 
-async fn regions_follow_their_list(world: World) {
-    let list = |lines: &str| {
-        let text = format!("code,sido,sigungu,valid_from,valid_to,kind,successors\n{lines}");
-        RegionList::from_csv(Name::literal("lawd_cd"), &text, Path::new("lawd_cd.csv")).unwrap()
-    };
-    world.store.declare_regions(&list("99999,A,B,,,leaf,\n")).await.unwrap();
+async fn regions_follow_their_list(mut world: World) {
+    let now = world.now();
+    world.store.declare_regions(&regions("99999,A,B,,,leaf,\n"), now).await.unwrap();
     let lines = "28125,A,B,2026-07-01,,leaf,\n28155,A,C,2026-07-01,,leaf,\n28110,A,D,,2026-07-01,retired,28125 28155\n";
-    world.store.declare_regions(&list(lines)).await.unwrap();
+    world.store.declare_regions(&regions(lines), now).await.unwrap();
     world
         .assert_select(
             "select code, name, valid_from, valid_to, kind, successors from regions order by code",

@@ -6,6 +6,7 @@ mod ledger;
 mod publishing;
 mod quota;
 mod recovery;
+mod reforms;
 mod takeover;
 mod values;
 pub mod world;

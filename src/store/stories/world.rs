@@ -1,3 +1,4 @@
+use std::path::Path;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -5,9 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 use tempfile::TempDir;
 
 use crate::definition::dataset::Dataset;
+use crate::definition::region::RegionList;
 use crate::model::attempt::{Attempt, CallLabel};
 use crate::model::body::KeptBody;
 use crate::model::job::{PageNumber, ReadNumber, RunId};
+use crate::model::name::Name;
 use crate::model::outcome::{Outcome, Scope};
 use crate::model::page::Page;
 use crate::model::partition::Partition;
@@ -50,7 +53,7 @@ pub const DATASET: &str = r#"
     provider = "practice"
     path = "trades"
     paging = { kind = "page", page_param = "pageNo", size_param = "numOfRows", page_size = 1000 }
-    axes = [{ id = "region", kind = "region" }, { id = "month", kind = "month" }]
+    axes = [{ id = "region", kind = "region", list = "lawd_cd" }, { id = "month", kind = "month" }]
     null_marks = ["N/A"]
 
     [[column]]
@@ -197,6 +200,12 @@ pub async fn select(store: &Store, sql: &str) -> Vec<String> {
     };
     store.select(sql, |cells| lines.push(cells.iter().map(spell).collect::<Vec<_>>().join("|"))).await.unwrap();
     lines
+}
+
+/// The region list `lawd_cd`.
+pub fn regions(lines: &str) -> RegionList {
+    let text = format!("code,sido,sigungu,valid_from,valid_to,kind,successors\n{lines}");
+    RegionList::from_csv(Name::literal("lawd_cd"), &text, Path::new("lawd_cd.csv")).unwrap()
 }
 
 pub fn dataset(toml: &str) -> Dataset {

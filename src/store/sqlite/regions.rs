@@ -1,0 +1,57 @@
+//! Region lists.
+
+use jiff::Timestamp;
+use rusqlite::params;
+
+use super::SqliteStore;
+use super::reforms;
+use super::write::Tx;
+use crate::definition::region::RegionList;
+use crate::store::error::StoreError;
+
+const DROP_REGIONS: &str = "delete from region where list = ?1";
+const NEW_REGION: &str =
+    "insert into region (list, code, name, valid_from, valid_to, kind, successors) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const DROP_REFORMS: &str = "delete from reform where list = ?1";
+const NEW_REFORM: &str = "insert into reform (list, code, reform, side, day) values (?1, ?2, ?3, ?4, ?5)";
+
+impl SqliteStore {
+    pub async fn declare_regions(&self, list: &RegionList, now: Timestamp) -> Result<(), StoreError> {
+        self.write(|tx| {
+            declare(tx, list)?;
+            declare_reforms(tx, list)?;
+            reforms::catch_up(tx, &list.id, now)
+        })
+        .await
+    }
+}
+
+fn declare(tx: &Tx<'_>, list: &RegionList) -> Result<(), StoreError> {
+    tx.execute(DROP_REGIONS, params![list.id.as_str()])?;
+    for region in list.iter() {
+        let successors = (!region.successors.is_empty()).then(|| region.successors.join(","));
+        let line = params![
+            list.id.as_str(),
+            region.code,
+            region.names.join(" "),
+            region.valid_from,
+            region.valid_to,
+            region.kind.as_str(),
+            successors
+        ];
+        tx.execute(NEW_REGION, line)?;
+    }
+    Ok(())
+}
+
+fn declare_reforms(tx: &Tx<'_>, list: &RegionList) -> Result<(), StoreError> {
+    tx.execute(DROP_REFORMS, params![list.id.as_str()])?;
+    for reform in list.reforms() {
+        let (name, day) = (&reform.retired[0], reform.day.map(|day| day.to_string()));
+        let retired = reform.retired.iter().map(|code| (code, "retired"));
+        for (code, side) in retired.chain(reform.successors.iter().map(|code| (code, "successor"))) {
+            tx.execute(NEW_REFORM, params![list.id.as_str(), code, name, side, day])?;
+        }
+    }
+    Ok(())
+}
