@@ -21,6 +21,10 @@ impl KeptBody {
 
     /// The body as received; `None` when what was kept is damaged.
     pub fn raw(&self) -> Option<Vec<u8>> {
+        // A size that is damaged must not be what memory is asked for.
+        if zstd::zstd_safe::get_frame_content_size(&self.zstd).ok()? != Some(self.raw_bytes) {
+            return None;
+        }
         let raw = zstd::bulk::decompress(&self.zstd, usize::try_from(self.raw_bytes).ok()?).ok()?;
         (*blake3::hash(&raw).as_bytes() == self.blake3).then_some(raw)
     }
@@ -29,5 +33,23 @@ impl KeptBody {
 impl std::fmt::Debug for KeptBody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "KeptBody({} bytes, {} kept)", self.raw_bytes, self.zstd.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_comes_back_as_it_was_or_not_at_all() {
+        let body = KeptBody::of(b"<response/>");
+        assert_eq!(body.raw().as_deref(), Some(&b"<response/>"[..]));
+        assert_eq!(KeptBody::of(b"").raw().as_deref(), Some(&b""[..]));
+        let check = |damaged: KeptBody| assert_eq!(damaged.raw(), None, "{damaged:?}");
+        check(KeptBody { blake3: [0; 32], ..body.clone() });
+        check(KeptBody { zstd: body.zstd[1..].to_vec(), ..body.clone() });
+        check(KeptBody { zstd: Vec::new(), ..body.clone() });
+        check(KeptBody { raw_bytes: 10, ..body.clone() });
+        check(KeptBody { raw_bytes: u64::MAX / 2, ..body });
     }
 }
