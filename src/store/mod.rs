@@ -2,6 +2,7 @@
 //!
 //! One struct for every backend; what only SQLite does is in `sqlite/`.
 
+pub mod audit;
 pub mod cell;
 pub mod dataset;
 pub mod error;
@@ -19,6 +20,7 @@ mod value;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
+use self::audit::Finding;
 use self::cell::Cell;
 use self::dataset::Declared;
 use self::error::StoreError;
@@ -80,6 +82,13 @@ impl Store {
     /// Reads every page of the store and checks that it fits together. Takes as long as reading the whole file.
     pub async fn check(&self) -> Result<(), StoreError> {
         self.sqlite.check().await
+    }
+
+    /// Compares the ledger, the rows and the kept bodies with each other and says what does not fit; changes nothing.
+    ///
+    /// All of it is of one moment. Takes as long as reading every row and unpacking every body.
+    pub async fn audit(&self) -> Result<Vec<Finding>, StoreError> {
+        self.sqlite.audit().await
     }
 
     /// Makes the tables and the view of a dataset, or adds what its definition has grown by.

@@ -1,5 +1,6 @@
 //! The store on SQLite: one file, one writer, readers beside it.
 
+mod audit;
 mod content;
 mod failure;
 mod history;

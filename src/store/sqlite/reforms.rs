@@ -12,6 +12,7 @@ use super::publish::drop_superseded;
 use super::write::Tx;
 use crate::model::job::PartitionId;
 use crate::model::name::Name;
+use crate::store::audit::{Fault, Finding};
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
 use crate::store::job::Superseded;
@@ -114,6 +115,24 @@ pub fn catch_up(tx: &Tx<'_>, list: &Name, now: Timestamp) -> Result<(), StoreErr
     }
     // What waits for a reform that is no longer in the list would wait for ever.
     tx.execute(STEP_FORWARD_ALONE, params![list.as_str(), instant(now)]).map(drop)
+}
+
+/// Partitions of retired codes that are visible beside a district that was made of them.
+pub fn seen_twice(tx: &Tx<'_>) -> Result<Vec<Finding>, StoreError> {
+    let mut findings = Vec::new();
+    for place in retired(tx, None)? {
+        let reform = place.reform(tx)?;
+        if !reform.standing(tx, &place.key)?.is_some_and(|standing| standing.is_visible) {
+            continue;
+        }
+        for member in reform.of_side(Side::Successor).filter(|member| member.is_born) {
+            if reform.standing(tx, &member.key)?.is_some_and(|standing| standing.is_visible) {
+                let fault = Fault::SeenTwice { beside: member.key.clone() };
+                findings.push(Finding { dataset: place.dataset.to_string(), partition: Some(place.key.clone()), fault });
+            }
+        }
+    }
+    Ok(findings)
 }
 
 impl SqliteStore {

@@ -1,5 +1,6 @@
 //! What a store promises, as stories that every backend must pass.
 
+mod audit;
 mod definitions;
 mod held;
 mod ledger;
