@@ -228,9 +228,6 @@ impl Store {
         self.sqlite.reserve_calls(dataset, key_id, day, want, limit).await
     }
 
-    /// What is remembered of every API, by dataset.
-    pub async fn set_api_state(&self, state: &ApiState) -> Result<(), StoreError> {
-        self.sqlite.set_api_state(state).await
     /// Gives back calls that were reserved on `day` and not sent. Nothing happens when the day is over.
     pub async fn give_back(&self, dataset: &Name, key_id: &str, day: Date, unused: u64) -> Result<(), StoreError> {
         self.sqlite.give_back(dataset, key_id, day, unused).await

@@ -3,8 +3,8 @@
 mod audit;
 mod content;
 mod failure;
-mod history;
 mod held;
+mod history;
 mod jobs;
 mod ledger;
 mod meta;

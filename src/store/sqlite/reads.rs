@@ -4,7 +4,7 @@ use rusqlite::types::ValueRef;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::ledger::{count, spelled, standing, verdict};
+use super::ledger::{count, required, spelled, standing, verdict};
 use super::{SqliteStore, failure, rows};
 use crate::model::job::{JobId, PartitionId};
 use crate::model::name::Name;
