@@ -47,6 +47,11 @@ impl Records {
         self.tree.names()
     }
 
+    /// The id of a field name; `None` when no field has that name.
+    pub fn name_id(&self, name: &str) -> Option<NameId> {
+        self.tree.name_id(name)
+    }
+
     /// The body the records were read from, as text without the key.
     pub fn body(&self) -> &str {
         self.tree.body()

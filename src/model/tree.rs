@@ -196,6 +196,11 @@ impl Tree {
         &self.names
     }
 
+    /// The id of a field name; `None` when no node has it.
+    pub fn name_id(&self, name: &str) -> Option<NameId> {
+        self.names.iter().position(|known| **known == *name).map(|index| NameId(index as u32))
+    }
+
     /// The body the tree was read from, as text.
     pub fn body(&self) -> &str {
         &self.body

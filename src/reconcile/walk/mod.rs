@@ -3,6 +3,7 @@ mod ahead;
 mod tests;
 
 use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::model::job::{PageNumber, ReadNumber};
 use crate::model::page::{Page, PageDigest};
@@ -303,7 +304,7 @@ impl Walk {
                 promised_first: self.total_first,
                 promised_last: self.total_last,
                 received: self.received(),
-                distinct: self.rows.iter().collect::<HashSet<_>>().len() as u64,
+                distinct: self.seen_on.len() as u64,
             },
         }
     }
