@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::model::record::{Records, RowHash};
-use crate::model::tree::NodeKind;
+use crate::model::tree::{NameId, NodeKind};
 
 /// One hash a record: equal when the fields and their texts are equal, whatever the order of the fields.
 ///
@@ -9,45 +9,52 @@ use crate::model::tree::NodeKind;
 /// between the two from one day to the next; a null and an empty text differ, as do a missing field and a null. Texts
 /// count as sent, blanks and all.
 pub fn hash_rows(records: &Records, volatile: &[String]) -> Arc<[RowHash]> {
-    let names = Names::of(records, volatile);
     let mut hashes = Vec::with_capacity(records.len());
+    let mut shape = Shape::of(records, Vec::new(), volatile);
     let mut fields = Vec::new();
     let mut row = Vec::new();
     for record in records.iter() {
         fields.clear();
-        fields.extend(record.fields().filter_map(|field| Some((names.ranks[field.name_id().index()]?, field))));
-        fields.sort_unstable_by_key(|(rank, _)| *rank);
+        fields.extend(record.fields());
+        if !fields.iter().map(|field| field.name_id()).eq(shape.names.iter().copied()) {
+            shape = Shape::of(records, fields.iter().map(|field| field.name_id()).collect(), volatile);
+        }
         row.clear();
-        for (rank, field) in &fields {
-            push_text(&mut row, names.sorted[*rank]);
+        row.extend_from_slice(&shape.digest);
+        for &position in &shape.order {
+            let field = &fields[position];
             row.push(kind_mark(field.kind()));
             push_text(&mut row, field.text());
         }
-        let mut hash = [0; 16];
-        hash.copy_from_slice(&blake3::hash(&row).as_bytes()[..16]);
-        hashes.push(RowHash(hash));
+        hashes.push(RowHash(digest(&row)));
     }
     hashes.into()
 }
 
-/// The field names of a page in order, so that each row is put in order by comparing numbers.
-struct Names<'a> {
-    sorted: Vec<&'a str>,
-    /// Place in `sorted`, by name id; `None` for a field left out.
-    ranks: Vec<Option<usize>>,
+/// The field names of a record. Most rows of a page have those of the row before, so they are put in order and hashed once.
+struct Shape {
+    /// In source order.
+    names: Vec<NameId>,
+    /// Positions in source order of the fields that count, by name.
+    order: Vec<usize>,
+    digest: [u8; 16],
 }
 
-impl<'a> Names<'a> {
-    fn of(records: &'a Records, volatile: &[String]) -> Self {
-        let names = records.names();
-        let mut ids: Vec<usize> = (0..names.len()).filter(|id| !volatile.iter().any(|name| **name == *names[*id])).collect();
-        ids.sort_unstable_by_key(|id| &names[*id]);
-        let mut ranks = vec![None; names.len()];
-        for (rank, id) in ids.iter().enumerate() {
-            ranks[*id] = Some(rank);
-        }
-        Self { sorted: ids.into_iter().map(|id| &*names[id]).collect(), ranks }
+impl Shape {
+    fn of(records: &Records, names: Vec<NameId>, volatile: &[String]) -> Self {
+        let text = |position: usize| &*records.names()[names[position].index()];
+        let mut order: Vec<usize> = (0..names.len()).filter(|at| !volatile.iter().any(|name| **name == *text(*at))).collect();
+        order.sort_unstable_by_key(|position| text(*position));
+        let mut told = Vec::new();
+        order.iter().for_each(|position| push_text(&mut told, text(*position)));
+        Self { digest: digest(&told), order, names }
     }
+}
+
+fn digest(bytes: &[u8]) -> [u8; 16] {
+    let mut digest = [0; 16];
+    digest.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
+    digest
 }
 
 fn kind_mark(kind: NodeKind) -> u8 {
@@ -60,7 +67,13 @@ fn kind_mark(kind: NodeKind) -> u8 {
 
 /// A text behind its length, so that no two rows run into the same bytes.
 fn push_text(row: &mut Vec<u8>, text: &str) {
-    row.extend_from_slice(&(text.len() as u64).to_le_bytes());
+    // Seven bits a byte, the last one below 128: nearly every length is one byte, and the hash takes time for each.
+    let mut length = text.len();
+    while length >= 0x80 {
+        row.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    row.push(length as u8);
     row.extend_from_slice(text.as_bytes());
 }
 
