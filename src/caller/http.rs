@@ -92,7 +92,8 @@ impl HttpWire {
         if response.content_length().is_some_and(|announced| announced > limit) {
             return Err(request.too_large(limit, status));
         }
-        let mut body = Vec::new();
+        // A length that lies costs at most what a body may have.
+        let mut body = Vec::with_capacity(response.content_length().map_or(0, |announced| announced as usize));
         loop {
             let piece = match tokio::time::timeout(self.settings.read_timeout, response.chunk()).await {
                 Ok(piece) => piece.map_err(|error| request.fault(error, Some(status)))?,

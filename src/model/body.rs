@@ -1,3 +1,7 @@
+use std::cell::RefCell;
+
+use zstd::bulk::Compressor;
+
 /// The body of a page as received, without the key, compressed to be kept.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeptBody {
@@ -12,10 +16,19 @@ pub struct KeptBody {
 /// The fastest level: these bodies repeat their field names in every row and shrink to a tenth at any level.
 const LEVEL: i32 = 1;
 
+thread_local! {
+    /// Its tables are as large as a body: made once for a thread, not for each page.
+    static COMPRESSOR: RefCell<Compressor<'static>> =
+        RefCell::new(Compressor::new(LEVEL).expect("making a compressor fails of memory only"));
+}
+
 impl KeptBody {
     /// Compresses a body. Costs the time the writer must not spend: call it where the page was read.
     pub fn of(raw: &[u8]) -> Self {
-        let zstd = zstd::bulk::compress(raw, LEVEL).expect("compressing in memory fails of memory only");
+        let zstd = COMPRESSOR.with_borrow_mut(|compressor| compressor.compress(raw));
+        let mut zstd = zstd.expect("compressing in memory fails of memory only");
+        // It was given room for a body that does not shrink, and waits for the writer.
+        zstd.shrink_to_fit();
         Self { zstd, raw_bytes: raw.len() as u64, blake3: *blake3::hash(raw).as_bytes() }
     }
 
