@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::open::open;
+use super::open::{PAGE_BYTES, open};
 use super::*;
 use crate::store::OpenMode::{Create, OpenExisting, ReadOnly};
 use crate::store::error::{DatabaseFailure, StoreErrorKind};
@@ -80,7 +80,7 @@ async fn a_file_that_is_no_store_is_refused_and_left_as_it_is() {
 async fn a_store_cut_off_or_overwritten_is_damaged() {
     let (_folder, path) = made().await;
     let whole = fs::read(&path).unwrap();
-    fs::write(&path, &whole[..whole.len() - 4096]).unwrap();
+    fs::write(&path, &whole[..whole.len() - PAGE_BYTES as usize]).unwrap();
     let error = refused(&path, OpenExisting).await;
     assert!(matches!(error, StoreError::CutOff { .. }), "{error}");
     let mut overwritten = whole.clone();
@@ -93,6 +93,8 @@ async fn a_store_cut_off_or_overwritten_is_damaged() {
     let mut scratched = fs::read(&path).unwrap();
     assert!(scratched.len() > whole.len());
     let last = scratched.len() - 4096;
+    let mut scratched = whole.clone();
+    let last = scratched.len() - PAGE_BYTES as usize;
     scratched[last..].fill(0x5a);
     fs::write(&path, &scratched).unwrap();
     let store = open(&path, ReadOnly, SOON).await.unwrap();
