@@ -142,6 +142,7 @@ async fn ask(setup: &Setup, dataset: &Arc<Dataset>, now: Timestamp) -> Vec<Findi
             decode::judge(&answer, &dialect, &Reading { records: &asked.records, volatile: &asked.volatile })
         }),
         place: None,
+        abandoned: None,
     };
     findings.push(match caller(setup, ProviderLimits::of(provider)) {
         Ok(caller) => {
@@ -172,7 +173,7 @@ fn answered(dataset: &Dataset, partition: &Partition, answer: Result<Answer, End
             };
             Finding { exit, what: format!("{id} does not answer: {trouble}"), hint: trouble.hint }
         }
-        Err(end @ (End::Deferred { .. } | End::Interrupted)) => {
+        Err(end @ (End::Deferred { .. } | End::Interrupted | End::Abandoned)) => {
             Finding { exit: Exit::Deferred, what: format!("{id} was not asked: {end}"), hint: None }
         }
     }

@@ -134,7 +134,8 @@ fn quota_text(line: &Line, now: Timestamp) -> String {
     let mut text = String::new();
     for api in &line.apis {
         let limit = line.daily_calls.map_or(String::new(), |limit| format!(" of {}", grouped(limit)));
-        text.push_str(&format!("{}: {}{limit} used on {}", line.dataset, counted(api.calls, "call"), api.day));
+        let day = api.day.map_or(String::new(), |day| format!(" on {day}"));
+        text.push_str(&format!("{}: {}{limit} used{day}", line.dataset, counted(api.calls, "call")));
         if let Some(until) = api.blocked_until.filter(|until| *until > now) {
             let why = api.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
             text.push_str(&format!(", left alone until {until:.0}{why}"));
@@ -167,7 +168,7 @@ fn as_json(line: &Line) -> Value {
         .iter()
         .map(|api| {
             json!({
-                "day": api.day.to_string(), "calls": api.calls, "daily_calls": line.daily_calls,
+                "day": api.day.map(|day| day.to_string()), "calls": api.calls, "daily_calls": line.daily_calls,
                 "blocked_until": api.blocked_until.map(|until| until.to_string()), "why": api.why,
             })
         })

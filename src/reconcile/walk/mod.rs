@@ -2,7 +2,6 @@ mod ahead;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
 use std::collections::HashMap;
 
 use crate::model::job::{PageNumber, ReadNumber};
