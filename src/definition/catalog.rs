@@ -68,7 +68,8 @@ impl Catalog {
         Self::of(builtin::files(), Vec::new()).expect("the shipped definitions are valid; a test loads them")
     }
 
-    /// The shipped definitions with the files of the user's folder in front; a folder that is not there adds nothing.
+    /// The shipped definitions with the files of the user's folder in front; a folder that is not there, or an empty path,
+    /// adds nothing.
     pub fn with_folder(folder: &Path) -> Result<Self, DefinitionError> {
         Self::of(builtin::files(), user_files(folder)?)
     }
@@ -214,6 +215,10 @@ fn first_problem(problems: Vec<String>, file: &Path) -> Result<(), DefinitionErr
 
 fn user_files(folder: &Path) -> Result<Vec<DefinitionFile>, DefinitionError> {
     let mut files = Vec::new();
+    // Joined to an empty path, `datasets` would be one of whatever folder the program runs in.
+    if folder.as_os_str().is_empty() {
+        return Ok(files);
+    }
     for kind in DefinitionKind::ALL {
         let below = folder.join(kind.folder());
         let unreadable = |source| DefinitionError::Unreadable { file: below.clone(), source };
