@@ -87,7 +87,11 @@ async fn act(scenario: Scenario, line: &str, terminal: &Terminal) -> Result<(Run
         ("store.url", format!("sqlite://{DATABASE}")),
     ];
     let provider = crate::model::name::Name::literal("data_go_kr");
-    let environment = HashMap::from([(variable(&provider), KEY.to_owned())]);
+    let environment = HashMap::from([
+        (variable(&provider), KEY.to_owned()),
+        // The story is told of the shipped definitions, whatever stands in the folder it is told in.
+        ("GAPLESS__PATHS__DEFINITIONS".to_owned(), String::new()),
+    ]);
     let setup = Setup::of(None, environment, |_| {
         Ok(flags.iter().map(|(path, value)| ((*path).to_owned(), value.clone(), "demo".to_owned())).collect())
     })?;
