@@ -86,15 +86,20 @@ impl Terminal {
 
     /// Tells an error, as text on stderr or as JSON on stdout, and says how the program ends.
     pub fn fail(&self, error: &CliError, format: Format) -> Exit {
-        match format {
-            Format::Text => {
-                let hint = error.hint.as_ref().map(|hint| format!("hint: {hint}\n")).unwrap_or_default();
-                drop(write_to(&mut io::stderr().lock(), &format!("error: {}\n{hint}", error.what)));
-            }
+        let is_told = match format {
+            Format::Text => false,
             Format::Json => {
                 let told = json!({"exit_code": error.exit.code(), "error": {"what": error.what, "hint": error.hint}});
-                drop(write_to(&mut io::stdout().lock(), &format!("{told}\n")));
+                match write_to(&mut io::stdout().lock(), &format!("{told}\n")) {
+                    Written::Whole | Written::PipeClosed => true,
+                    // A stdout that takes nothing must not keep the error to itself.
+                    Written::Failed(_) => false,
+                }
             }
+        };
+        if !is_told {
+            let hint = error.hint.as_ref().map(|hint| format!("hint: {hint}\n")).unwrap_or_default();
+            drop(write_to(&mut io::stderr().lock(), &format!("error: {}\n{hint}", error.what)));
         }
         error.exit
     }
