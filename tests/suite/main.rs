@@ -1,3 +1,14 @@
 //! The one integration test binary: the real program against the practice portal, and the rules of the house.
 
 mod tidy;
+
+mod truth;
+mod world;
+
+mod commands;
+mod exits;
+mod faults;
+mod keys;
+mod outputs;
+mod signals;
+mod storm;

@@ -1,0 +1,108 @@
+//! The commands beside `collect`.
+
+use std::path::Path;
+
+use crate::world::World;
+
+#[track_caller]
+fn assert_says(world: &World, line: &str, said: &[&str]) {
+    let run = world.run(line).exits(0);
+    for text in said {
+        assert!(run.stdout.contains(text), "`{text}` is said by `{line}`: {}", run.stdout);
+    }
+    assert_eq!(world.requests().len(), 0);
+    assert!(!world.has_store());
+}
+
+#[test]
+fn a_stored_answer_is_tried_without_a_call() {
+    let world = World::playing("");
+    let check = |file: &str, said: &[&str]| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/data_go_kr").join(file);
+        assert_says(&world, &format!("datasets try apt_trade {}", path.display()), said);
+    };
+    check("trade_page.xml", &["outcome: page", "rows: ", "total: ", "code: 000"]);
+    check("trade_page.json", &["outcome: page"]);
+    check("trade_empty.json", &["outcome: empty", "rows: 0", "total: 0"]);
+    check("gateway_22.xml", &["outcome: spent", "scope: this API", "code: 22", "hint: "]);
+    check("gateway_30.xml", &["outcome: refused", "scope: this API", "code: 30"]);
+    check("gateway_30_swapped.json", &["outcome: refused", "code: 30"]);
+    check("gateway_32.xml", &["outcome: refused", "scope: this run"]);
+    check("quota_99.json", &["outcome: spent"]);
+    check("cut.xml", &["outcome: retry", "scope: this attempt", "ends before"]);
+    check("cut.json", &["outcome: retry", "ends before"]);
+    check("text_rate.txt", &["outcome: slow_down"]);
+    check("nothing.txt", &["outcome: retry", "an empty body"]);
+    check("page_504.html", &["outcome: garbled", "a page for people"]);
+}
+
+#[test]
+fn the_datasets_can_be_listed_shown_and_checked() {
+    let world = World::playing("");
+    assert_says(&world, "datasets list", &["apt_trade ", "data_go_kr", "region × month", "next: "]);
+    assert_says(&world, "datasets show apt_trade", &["page size: 100", "month, from 2006-01", "deal_amount", "10000 KRW"]);
+    assert_says(&world, "datasets check", &["all valid", "gapless.d/datasets/apt_trade.toml stands in front"]);
+    assert_says(&world, "datasets check gapless.d/datasets/apt_trade.toml", &["valid"]);
+    world.file("broken.toml", "id = \"select\"\n");
+    let run = world.run("datasets check broken.toml").exits(2);
+    assert!(run.stderr.contains("broken.toml"), "{}", run.stderr);
+}
+
+#[test]
+fn completions_and_manual_name_what_there_is() {
+    let world = World::playing("");
+    assert_says(&world, "completions bash", &["_gapless()", "collect", "--concurrency"]);
+    assert_says(&world, "completions zsh", &["#compdef gapless"]);
+    assert_says(&world, "completions fish", &["complete -c gapless"]);
+    assert_says(&world, "man", &[".TH gapless 1", "collect"]);
+    assert_says(&world, "--help", &["collect", "demo", "datasets"]);
+    assert_says(&world, "--version", &["gapless "]);
+}
+
+#[test]
+fn the_settings_are_shown_with_their_origins() {
+    let world = World::playing("");
+    world.file("gapless.toml", "[retry]\nmax_retries = 3\n");
+    assert_says(
+        &world,
+        "config show",
+        &[
+            "settings file: gapless.toml",
+            "retry.max_retries = \"3\"  # gapless.toml:2",
+            "retry.delay = \"1ms\"  # environment variable GAPLESS__RETRY__DELAY",
+            "retry.multiplier = \"3.0\"  # default",
+        ],
+    );
+    assert_says(&world, "config check", &["every value is legal"]);
+}
+
+#[test]
+fn the_demo_tells_the_whole_story_in_an_empty_environment() {
+    let world = World::playing("").without_variable("GAPLESS_KEY_DATA_GO_KR");
+    let run = world.run("demo").exits(0);
+    for said in ["exit 3", "region=11680,month=2024-03", "exit 0", "complete | ", "next: "] {
+        assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
+    }
+    assert!(world.folder().join("gapless-demo.db").exists());
+    assert_eq!(world.requests().len(), 0);
+}
+
+#[test]
+fn no_definitions_folder_is_not_the_folder_of_the_program() {
+    let world = World::playing("").set("paths.definitions", "");
+    world.file("datasets/apt_trade.toml", "this is somebody else's file");
+    assert_says(&world, "datasets show apt_trade", &["page size: 1000"]);
+}
+
+#[test]
+fn a_definition_in_the_users_folder_stands_in_front_of_the_shipped_one() {
+    let world = World::playing("rows = 250");
+    world.run("collect apt_trade --partition 11110,2024-01 --create").exits(0);
+    assert_eq!(world.requests().len(), 3);
+    std::fs::remove_file(world.folder().join("gapless.d/datasets/apt_trade.toml")).unwrap();
+    world.run("collect apt_trade --partition 11110,2024-02 --create").exits(0);
+    assert_eq!(world.requests().len(), 4);
+    world.assert_rows_are_true("11110", "2024-01");
+    world.assert_rows_are_true("11110", "2024-02");
+    assert_eq!(world.count("select count(*) from apt_trade_rows where _unparsed is not null or _extra is not null"), 0);
+}
