@@ -9,6 +9,7 @@ mod commands;
 mod exits;
 mod faults;
 mod keys;
+mod limits;
 mod outputs;
 mod signals;
 mod storm;
