@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::Range;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use secrecy::{ExposeSecret, SecretString};
@@ -105,13 +106,20 @@ impl fmt::Debug for ServiceKey {
 }
 
 /// Takes a key out of texts and bodies, in every form a server may echo it in.
+///
+/// Each character of it may be spelled in its own way: programs differ in which ones they encode, how often, and in which
+/// case their digits are.
 #[derive(Clone)]
 pub struct Redactor {
     /// Longest first, so that no form is cut by a shorter one.
     needles: Vec<SecretString>,
     /// A text that every needle contains: where it is not, no form of a key is.
     core: SecretString,
+    keys: Vec<SecretString>,
 }
+
+/// A shorter key would redact half of every body; such a key is the practice portal's, not a secret.
+const SHORTEST_SECRET: usize = 8;
 
 impl Redactor {
     pub const MARK: &'static str = "[key]";
@@ -122,6 +130,8 @@ impl Redactor {
         forms.dedup();
         let core = core(&forms).to_owned().into();
         Self { needles: forms.into_iter().map(SecretString::from).collect(), core }
+        let keys = keys.into_iter().map(ServiceKey::exposed).filter(|key| key.len() >= SHORTEST_SECRET);
+        Self { keys: keys.map(SecretString::from).collect() }
     }
 
     /// The text without the key; `None` when it held none.
@@ -129,19 +139,18 @@ impl Redactor {
         // One pass over a body instead of one for each form.
         memchr::memmem::find(bytes, self.core.expose_secret().as_bytes())?;
         let mut redacted: Option<Vec<u8>> = None;
-        for needle in &self.needles {
-            let needle = needle.expose_secret().as_bytes();
+        for key in &self.keys {
             let current = redacted.as_deref().unwrap_or(bytes);
-            let found: Vec<usize> = memchr::memmem::find_iter(current, needle).collect();
+            let found = found_in(current, key.expose_secret().as_bytes());
             if found.is_empty() {
                 continue;
             }
             let mut without = Vec::with_capacity(current.len());
             let mut from = 0;
-            for at in found {
-                without.extend_from_slice(&current[from..at]);
+            for Range { start, end } in found {
+                without.extend_from_slice(&current[from..start]);
                 without.extend_from_slice(Self::MARK.as_bytes());
-                from = at + needle.len();
+                from = end;
             }
             without.extend_from_slice(&current[from..]);
             redacted = Some(without);
@@ -159,7 +168,7 @@ impl Redactor {
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Redactor({} forms)", self.needles.len())
+        write!(f, "Redactor({})", self.keys.len())
     }
 }
 
@@ -196,11 +205,67 @@ fn lower_hex(encoded: &str) -> String {
     for c in encoded.chars() {
         if c == '%' {
             hex_left = 3;
+/// Where the key stands in a text, in order.
+///
+/// Its longest run of characters that nobody encodes is looked for at memory speed; from there it is compared to both
+/// sides.
+fn found_in(text: &[u8], key: &[u8]) -> Vec<Range<usize>> {
+    let run = longest_plain_run(key);
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for at in memchr::memmem::find_iter(text, &key[run.clone()]) {
+        let before = key[..run.start].iter().rev().try_fold(at, |end, &byte| {
+            let is_before = |spelling: &Vec<u8>| end >= spelling.len() && is_spelled(&text[end - spelling.len()..end], spelling);
+            spellings(byte).into_iter().find(is_before).map(|spelling| end - spelling.len())
+        });
+        let after = key[run.end..].iter().try_fold(at + run.len(), |start, &byte| {
+            let is_after =
+                |spelling: &Vec<u8>| text.get(start..start + spelling.len()).is_some_and(|part| is_spelled(part, spelling));
+            spellings(byte).into_iter().find(is_after).map(|spelling| start + spelling.len())
+        });
+        if let (Some(start), Some(end)) = (before, after)
+            && found.last().is_none_or(|last| last.end <= start)
+        {
+            found.push(start..end);
         }
-        lower.push(if hex_left > 0 { c.to_ascii_lowercase() } else { c });
-        hex_left = hex_left.saturating_sub(1);
     }
-    lower
+    found
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+fn longest_plain_run(key: &[u8]) -> Range<usize> {
+    let mut longest = 0..0;
+    let mut start = 0;
+    for run in key.split(|&byte| !is_plain(byte)) {
+        if run.len() > longest.len() {
+            longest = start..start + run.len();
+        }
+        start += run.len() + 1;
+    }
+    // A key of signs alone is looked for as it is.
+    if longest.is_empty() { 0..key.len() } else { longest }
+}
+
+fn is_spelled(part: &[u8], spelling: &[u8]) -> bool {
+    part.eq_ignore_ascii_case(spelling)
+}
+
+/// How one character of a key may be written, longest first where one is the end of another; upper or lower case is one.
+fn spellings(byte: u8) -> Vec<Vec<u8>> {
+    if is_plain(byte) {
+        return vec![vec![byte]];
+    }
+    let percent = ["%25", "\\u0025", "%"].map(|sign| format!("{sign}{byte:02X}").into_bytes());
+    let escaped: &[&[u8]] = match byte {
+        b'/' => &[b"\\/"],
+        b'&' => &[b"&amp;"],
+        // As a form is read.
+        b'+' => &[b" "],
+        _ => &[],
+    };
+    percent.into_iter().chain(escaped.iter().map(|text| text.to_vec())).chain([vec![byte]]).collect()
 }
 
 #[cfg(test)]
@@ -245,7 +310,15 @@ mod tests {
         check(ENCODED);
         check("aB3%2bcd%2fEF9gh%3d%3d");
         check("aB3%252Bcd%252FEF9gh%253D%253D");
+        check("aB3%252bcd%252fEF9gh%253d%253d");
+        check("aB3\\u002Bcd\\u002FEF9gh\\u003D\\u003D".replace("\\u00", "\\u0025").as_str());
         check("aB3+cd\\/EF9gh==");
+        check("aB3 cd/EF9gh==");
+        // Python's `quote` leaves the `/`, JavaScript's `encodeURI` all but the `%`, and some mix their digits.
+        check("aB3%2Bcd/EF9gh%3D%3D");
+        check("aB3%2bcd%2FEF9gh%3D%3d");
+        let twice = redactor.redact_text(&format!("{ENCODED}{DECODED} and aB3+cd/EF9gh="));
+        assert_eq!(twice, "[key][key] and aB3+cd/EF9gh=", "a part is not the key");
         assert!(redactor.redact(b"nothing here").is_none());
     }
 
@@ -261,6 +334,6 @@ mod tests {
     #[test]
     fn debug_shows_no_part_of_a_key() {
         let key = ServiceKey::from_pasted(DECODED).unwrap();
-        assert_eq!(format!("{key:?} {:?}", Redactor::new([&key])), "ServiceKey(14 characters) Redactor(8 forms)");
+        assert_eq!(format!("{key:?} {:?}", Redactor::new([&key])), "ServiceKey(14 characters) Redactor(1)");
     }
 }
