@@ -110,11 +110,29 @@ fn a_key_echoed_in_an_error_is_told_nowhere() {
 }
 
 #[test]
-fn a_key_in_a_redirect_is_neither_followed_nor_told() {
-    for key in [CANARY.to_owned(), encoded(), encoded().to_lowercase().replace("canary", "cAnArY")] {
-        let fault = format!(r#"fault = [{{ answer = {{ kind = "redirect", to = "http://127.0.0.1:1/?serviceKey={key}" }} }}]"#);
-        check(&fault, Echo::Unheard);
+fn a_key_is_taken_out_in_every_form_it_may_be_echoed_in() {
+    let lower = |text: &str| text.replace("%2B", "%2b").replace("%2F", "%2f").replace("%3D", "%3d");
+    let twice = encoded().replace('%', "%25");
+    let escaped = CANARY.replace('/', "\\/");
+    let partly = encoded().replace("%2F", "/");
+    let mixed = encoded().replace("%2B", "%2b");
+    for form in [CANARY, &encoded(), &lower(&encoded()), &twice, &lower(&twice), &mixed, &partly, &escaped] {
+        // A code is told, kept in the ledger and kept with the body.
+        check(&format!("fault = [{{ answer = {{ kind = \"agency\", code = '{form}' }} }}]"), Echo::Told);
     }
+}
+
+#[test]
+fn a_key_in_a_redirect_is_neither_followed_nor_told() {
+    let trap = World::playing("");
+    let elsewhere = trap.portal().base_url();
+    for key in [CANARY, &encoded(), &encoded().replace("%2B", "%2b")] {
+        for status in [301, 302, 307, 308] {
+            let to = format!("{elsewhere}/?serviceKey={key}");
+            check(&format!(r#"fault = [{{ answer = {{ kind = "redirect", status = {status}, to = "{to}" }} }}]"#), Echo::Unheard);
+        }
+    }
+    assert_eq!(trap.requests().len(), 0, "nobody came along");
 }
 
 #[test]

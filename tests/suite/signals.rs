@@ -62,11 +62,11 @@ fn a_run_that_is_asked_to_end_lands_its_pages_and_the_next_one_completes() {
 #[test]
 fn a_second_signal_ends_a_run_at_once() {
     let world = World::playing("rows = 250\nlatency_ms = 5000");
-    let run = world.start("collect apt_trade --regions 11110 --months 2024-01..2024-08 --create -vv");
+    let mut run = world.start(EIGHT);
     world.wait_for_requests(1);
     run.signal("TERM");
-    // The first signal is heard before the second is sent: two that wait together are one.
-    std::thread::sleep(Duration::from_millis(300));
+    // Else the two could be heard as one.
+    run.wait_to_say("stopping: ");
     let signalled = Instant::now();
     run.signal("TERM");
     run.ended().exits(143);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
@@ -217,6 +218,12 @@ impl Running {
     pub fn signal(&self, name: &str) {
         let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.0.id())]).status().unwrap();
         assert!(sent.success(), "the process is there to be sent a {name}");
+    }
+
+    /// Waits until the process says so on stderr; what it said until then is gone.
+    pub fn wait_to_say(&mut self, text: &str) {
+        let stderr = BufReader::new(self.0.stderr.as_mut().unwrap());
+        assert!(stderr.lines().any(|line| line.unwrap().contains(text)), "`{text}` is waited for in vain");
     }
 
     /// What the process writes to stdout, to be closed or read by the test.
