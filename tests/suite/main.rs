@@ -5,6 +5,7 @@ mod tidy;
 mod truth;
 mod world;
 
+mod answers;
 mod commands;
 mod exits;
 mod faults;
