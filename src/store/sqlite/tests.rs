@@ -236,7 +236,7 @@ fn files_are_for_their_owner_alone_whatever_the_umask() {
     use std::os::unix::fs::PermissionsExt;
     const PLACE: &str = "GAPLESS_TEST_STORE_FOLDER";
     if let Ok(folder) = std::env::var(PLACE) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let store = open(&Path::new(&folder).join("gapless.db"), Create, SOON).await.unwrap();
             let _lock = store.try_lock("a test").unwrap();
