@@ -92,8 +92,6 @@ async fn a_store_cut_off_or_overwritten_is_damaged() {
     execute(&path, "insert into run (command, started_at, version) values (hex(zeroblob(100000)), '', '')");
     let mut scratched = fs::read(&path).unwrap();
     assert!(scratched.len() > whole.len());
-    let last = scratched.len() - 4096;
-    let mut scratched = whole.clone();
     let last = scratched.len() - PAGE_BYTES as usize;
     scratched[last..].fill(0x5a);
     fs::write(&path, &scratched).unwrap();
