@@ -172,7 +172,10 @@ fn tell(rules: &Rules, provider: &Provider, pass: Pass<'_>, sent: Nanos, failed:
         // It says nothing: another canary may go at once.
         (_, Connection::Stale) => drop(pass),
         // A refusal may be a ban in disguise.
-        (TroubleKind::Retry | TroubleKind::Misfit | TroubleKind::Garbled | TroubleKind::Refused, Connection::Other) => {
+        (
+            TroubleKind::Retry | TroubleKind::Misfit | TroubleKind::Uneven | TroubleKind::Garbled | TroubleKind::Refused,
+            Connection::Other,
+        ) => {
             provider.traffic.silent(pass, sent, asked, why);
         }
         (

@@ -27,6 +27,7 @@ impl Reach {
             | (
                 TroubleKind::Retry
                 | TroubleKind::Misfit
+                | TroubleKind::Uneven
                 | TroubleKind::SlowDown
                 | TroubleKind::TooBig
                 | TroubleKind::Restart
@@ -41,7 +42,12 @@ impl Reach {
 /// Whether such an answer can only come to a key that is let in: it clears a refusal as a page does.
 pub(super) fn is_let_in(kind: TroubleKind) -> bool {
     match kind {
-        TroubleKind::Misfit | TroubleKind::Spent | TroubleKind::TooBig | TroubleKind::Restart | TroubleKind::Later => true,
+        TroubleKind::Misfit
+        | TroubleKind::Uneven
+        | TroubleKind::Spent
+        | TroubleKind::TooBig
+        | TroubleKind::Restart
+        | TroubleKind::Later => true,
         TroubleKind::Retry | TroubleKind::SlowDown | TroubleKind::Refused | TroubleKind::Invalid | TroubleKind::Garbled => false,
     }
 }

@@ -62,7 +62,7 @@ impl RetrySettings {
         let asked = trouble.retry_after.filter(|asked| !asked.is_zero())?;
         let is_meant = matches!(http_status, Some(429 | 503))
             || match trouble.kind {
-                TroubleKind::Retry | TroubleKind::Misfit | TroubleKind::SlowDown => true,
+                TroubleKind::Retry | TroubleKind::Misfit | TroubleKind::Uneven | TroubleKind::SlowDown => true,
                 TroubleKind::Spent
                 | TroubleKind::Refused
                 | TroubleKind::Invalid
@@ -103,7 +103,9 @@ impl Tries {
         self.spent += failed.took;
         let may_go_on = match failed.trouble.kind {
             TroubleKind::SlowDown => return Next::WhenProviderAnswers,
-            TroubleKind::Retry | TroubleKind::Misfit | TroubleKind::Garbled => self.used < settings.max_retries,
+            TroubleKind::Retry | TroubleKind::Misfit | TroubleKind::Uneven | TroubleKind::Garbled => {
+                self.used < settings.max_retries
+            }
             // Asked once more, however few retries are set: one refusal is no proof.
             TroubleKind::Refused => {
                 self.refusals += 1;

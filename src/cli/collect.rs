@@ -77,6 +77,7 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
         calling: calling(&setup.settings, &orders, args.max_calls),
         caps,
         max_pages: setup.settings.max_pages,
+        pages_ahead: setup.settings.pages_ahead,
         max_runtime: args.max_runtime,
     };
     let ended = run.execute(terminal).await;

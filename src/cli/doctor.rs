@@ -166,6 +166,7 @@ fn answered(dataset: &Dataset, partition: &Partition, answer: Result<Answer, End
                 TroubleKind::Spent | TroubleKind::SlowDown | TroubleKind::Later => Exit::Deferred,
                 TroubleKind::Retry
                 | TroubleKind::Misfit
+                | TroubleKind::Uneven
                 | TroubleKind::Invalid
                 | TroubleKind::TooBig
                 | TroubleKind::Restart

@@ -35,6 +35,8 @@ pub struct Run {
     pub caps: Caps,
     /// A partition that would need more pages is not begun.
     pub max_pages: u32,
+    /// Pages of one partition that may be asked for side by side.
+    pub pages_ahead: u32,
     pub max_runtime: Option<Duration>,
 }
 
@@ -62,8 +64,14 @@ impl Run {
             .map_err(|source| CliError::local("the writer cannot be started", source))?;
         let stop = CancellationToken::new();
         let ending = Ending::default();
-        let conductor =
-            Conductor { caller: caller.clone(), desk: writer.desk(), listener, max_pages: self.max_pages, stop: stop.clone() };
+        let conductor = Conductor {
+            caller: caller.clone(),
+            desk: writer.desk(),
+            listener,
+            max_pages: self.max_pages,
+            pages_ahead: self.pages_ahead,
+            stop: stop.clone(),
+        };
 
         let mut work = std::pin::pin!(conductor.collect(self.tasks));
         let mut signals =

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +29,8 @@ pub struct Conductor {
     pub listener: Arc<dyn Listener>,
     /// A partition that would need more pages is not begun.
     pub max_pages: u32,
+    /// Pages of one partition that may be asked for side by side, beyond the one that is next; 0 is one by one.
+    pub pages_ahead: u32,
     /// Cancelled when no further partition is to be begun.
     pub stop: CancellationToken,
 }
@@ -44,12 +47,20 @@ impl Conductor {
         for task in tasks {
             by_provider.entry(task.source.provider.id.clone()).or_default().push(task);
         }
-        let workshop = Workshop { caller: self.caller, desk: self.desk, listener: self.listener, max_pages: self.max_pages };
         let mut dispatchers = JoinSet::new();
         for tasks in by_provider.into_values() {
-            dispatchers.spawn(dispatch(workshop.clone(), tasks, self.stop.clone()));
+            let concurrency = tasks.iter().map(|task| task.source.provider.concurrency).max().unwrap_or(1) as usize;
+            let workshop = Workshop {
+                caller: self.caller.clone(),
+                desk: self.desk.clone(),
+                listener: Arc::clone(&self.listener),
+                max_pages: self.max_pages,
+                pages_ahead: self.pages_ahead,
+                ahead_slots: Arc::new(Semaphore::new(concurrency)),
+            };
+            dispatchers.spawn(dispatch(workshop, tasks, Places::new(concurrency * 2), self.stop.clone()));
         }
-        drop(workshop);
+        drop(self.desk);
         let mut harvest = Harvest::default();
         while let Some(part) = dispatchers.join_next().await {
             harvest.merge(part.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?);
@@ -62,11 +73,9 @@ impl Conductor {
 ///
 /// There are twice as many places as calls may be in flight, so that a permit never waits for a worker; a worker in a
 /// long wait gives its place to the next partition.
-async fn dispatch(workshop: Workshop, tasks: Vec<Task>, stop: CancellationToken) -> Result<Harvest, WriterGone> {
+async fn dispatch(workshop: Workshop, tasks: Vec<Task>, places: Places, stop: CancellationToken) -> Result<Harvest, WriterGone> {
     let mut harvest = Harvest::default();
     harvest.partitions.planned = tasks.len() as u64;
-    let concurrency = tasks.iter().map(|task| task.source.provider.concurrency).max().unwrap_or(1);
-    let places = Places::new(concurrency as usize * 2);
     let mut open = JoinSet::new();
     for Task { source, partition } in tasks {
         let taken = if stop.is_cancelled() || workshop.caller.is_stopping() {

@@ -3,9 +3,8 @@ use std::sync::Arc;
 use crate::caller::Judge;
 use crate::decode::{self, RawAnswer, Reading};
 use crate::model::outcome::{Judgement, Scope, Trouble, TroubleKind};
-use crate::model::page::Page;
 use crate::model::partition::Partition;
-use crate::reconcile::due::Due;
+use crate::reconcile::due::{Due, Misfit};
 use crate::reconcile::echo::foreign_rows;
 
 use super::source::Source;
@@ -17,14 +16,18 @@ pub(super) fn judge_for(source: &Arc<Source>, partition: &Partition, due: Due) -
         let dataset = &source.dataset;
         let reading = Reading { records: &dataset.records, volatile: &dataset.volatile };
         let judgement = decode::judge(&answer, &source.dialect, &reading);
-        let misfit = |page: &Page| due.misfit(page).or_else(|| foreign_rows(&page.records, dataset, &partition));
-        let why = match &judgement {
-            Judgement::Page(page) | Judgement::Empty(page) => misfit(page),
-            Judgement::Trouble(_) => None,
+        let page = match &judgement {
+            Judgement::Page(page) | Judgement::Empty(page) => page,
+            Judgement::Trouble(_) => return judgement,
         };
-        match why {
-            Some(why) => Judgement::Trouble(Trouble::plain(TroubleKind::Misfit, Scope::Job, why)),
-            None => judgement,
+        let wrong = |kind, why: String| Judgement::Trouble(Trouble::plain(kind, Scope::Job, why));
+        match due.misfit(page) {
+            Some(misfit @ Misfit::FewRows { .. }) => wrong(TroubleKind::Uneven, misfit.to_string()),
+            Some(misfit) => wrong(TroubleKind::Misfit, misfit.to_string()),
+            None => match foreign_rows(&page.records, dataset, &partition) {
+                Some(why) => wrong(TroubleKind::Misfit, why),
+                None => judgement,
+            },
         }
     })
 }

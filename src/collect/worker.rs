@@ -1,20 +1,24 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tokio::sync::Semaphore;
+
 use crate::caller::{Answer, Call, Caller, End, Failure, Place};
 use crate::model::attempt::CallLabel;
 use crate::model::event::{Event, Listener};
 use crate::model::job::{PageNumber, ReadNumber};
 use crate::model::outcome::{Scope, Trouble, TroubleKind};
-use crate::model::page::Page;
+use crate::model::page::{Page, PageDigest};
 use crate::model::partition::Partition;
 use crate::model::verdict::Verdict;
 use crate::reconcile::ending::Ending;
 use crate::reconcile::step::{Ask, Purpose, Step};
 use crate::reconcile::verification::RowSet;
 use crate::reconcile::walk::Walk;
-use crate::store::job::{Job, Settled};
+use crate::reconcile::walk::ahead::Unfit;
+use crate::store::job::{Job, Settled, Started, StoredPageFacts};
 
+use super::ahead::Ahead;
 use super::judge::judge_for;
 use super::source::Source;
 use super::writer::{Desk, PageOrder, WriterGone};
@@ -26,6 +30,10 @@ pub(super) struct Workshop {
     pub(super) desk: Desk,
     pub(super) listener: Arc<dyn Listener>,
     pub(super) max_pages: u32,
+    /// Pages of one walk that may be asked for beside the one that is next.
+    pub(super) pages_ahead: u32,
+    /// How many of them over all walks.
+    pub(super) ahead_slots: Arc<Semaphore>,
 }
 
 /// What a worker brings home.
@@ -64,11 +72,13 @@ pub(super) async fn collect(
     partition: Partition,
     place: Place,
 ) -> Result<Report, WriterGone> {
-    let job = workshop.desk.start(source.declared.clone(), partition.clone()).await?;
+    let Started { job, read, stored } = workshop.desk.start(source.declared.clone(), partition.clone()).await?;
     let dataset = source.dataset.id.clone();
     workshop.listener.hear(&Event::JobStarted { job: job.id(), dataset: dataset.clone(), partition: partition.clone() });
-    let mut worker = Worker { workshop, source, partition, place, job, read: ReadNumber::FIRST };
-    let left = worker.walk().await?;
+    let ahead = Ahead::new(workshop.caller.clone(), Arc::clone(&workshop.ahead_slots));
+    let mut worker = Worker { workshop, source, partition, place, job, read, ahead };
+    let left = worker.walk(stored).await?;
+    worker.abandon().await?;
     let Worker { workshop, partition, job, read, .. } = worker;
     let settled = workshop.desk.end(job.clone(), read, left.ending.clone(), left.why.clone()).await?;
     let (verdict, published) = match settled {
@@ -104,14 +114,18 @@ struct Worker {
     job: Job,
     /// The read whose pages are the snapshot.
     read: ReadNumber,
+    ahead: Ahead,
 }
 
 impl Worker {
-    async fn walk(&mut self) -> Result<Left, WriterGone> {
+    async fn walk(&mut self, stored: Vec<StoredPageFacts>) -> Result<Left, WriterGone> {
         let mut walk = Walk::new(self.source.page_rules(self.workshop.max_pages));
+        let mut last_stored = self.take_up(&mut walk, stored).await?;
         loop {
             let ask = walk.ask();
-            let fetched = match self.workshop.caller.fetch(self.call(&ask)).await {
+            let further = walk.asks_ahead(self.workshop.pages_ahead);
+            let calls = Calls { source: &self.source, partition: &self.partition, job: &self.job, place: &self.place };
+            let fetched = match self.ahead.fetch(ask, &further, |ask| calls.call(ask)).await {
                 Ok(fetched) => fetched,
                 Err(failure) => match self.give_up(&mut walk, &ask, failure).await? {
                     Some(left) => return Ok(left),
@@ -123,12 +137,16 @@ impl Worker {
                 Answer::Page(page) => page,
                 Answer::Empty(page) => proof_of_zero(page, &ask),
             };
-            let step = walk.take(&page);
-            let is_kept = match &step {
+            let was_stored = last_stored.take();
+            let step = match was_stored {
+                Some(digest) if digest != page.digest() => walk.restart("the last stored page has changed since".to_owned()),
+                Some(_) | None => walk.take(&page),
+            };
+            let belongs = match &step {
                 Step::Keep | Step::KeepAndVerify(_) | Step::KeepAndEnd(_) => ask.purpose == Purpose::Snapshot,
                 Step::Compared | Step::NewRead { .. } | Step::End(_) => false,
             };
-            if is_kept {
+            if belongs && was_stored.is_none() {
                 let (job, number) = (self.job.clone(), ask.page);
                 let order = PageOrder { job, read: ask.read, number, page, body: fetched.body, attempts: fetched.attempts };
                 self.workshop.desk.page(order).await?;
@@ -156,21 +174,26 @@ impl Worker {
         }
     }
 
-    fn call(&self, ask: &Ask) -> Call {
-        Call {
-            provider: self.source.provider.id.clone(),
-            label: CallLabel {
-                dataset: self.source.dataset.id.clone(),
-                partition: self.partition.clone(),
-                job: self.job.id(),
-                read: ask.read,
-                page: ask.page,
-            },
-            request: self.source.request(&self.partition, ask),
-            judge: judge_for(&self.source, &self.partition, ask.due),
-            place: Some(self.place.clone()),
-            abandoned: None,
+    /// Goes on from what a dead run stored. Returns the digest of the last stored page, which is asked for again.
+    async fn take_up(&mut self, walk: &mut Walk, stored: Vec<StoredPageFacts>) -> Result<Option<PageDigest>, WriterGone> {
+        if stored.is_empty() && self.read == ReadNumber::FIRST {
+            return Ok(None);
         }
+        let is_whole = stored.iter().zip(1..).all(|(page, number)| page.number == PageNumber(number));
+        let pages: Vec<Page> = stored.into_iter().map(|facts| Page::stored(facts.row_hashes, facts.total)).collect();
+        match walk.resume(self.read, if is_whole { &pages } else { &[] }) {
+            Ok(digest) => Ok(Some(digest)),
+            Err(Unfit) => {
+                self.open_read(walk.ask().read, "what was stored before does not fit together".to_owned()).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Pages that were asked for ahead and are not wanted any more: their attempts are recorded all the same.
+    async fn abandon(&mut self) -> Result<(), WriterGone> {
+        let attempts = self.ahead.abandon().await;
+        self.workshop.desk.attempts(attempts).await
     }
 
     /// A call brought no page: the job ends here, unless the source only wants the walk to begin again.
@@ -178,7 +201,11 @@ impl Worker {
         self.workshop.desk.attempts(failure.attempts.clone()).await?;
         let tries = failure.attempts.len();
         let trouble = match failure.end {
-            end @ (End::Interrupted | End::Abandoned | End::Deferred { .. }) => {
+            // The walk itself is at this call, so nobody can have abandoned it.
+            End::Interrupted | End::Abandoned => {
+                return Ok(Some(Left::broken_off(walk, Verdict::Deferred, ask, "interrupted".to_owned())));
+            }
+            end @ End::Deferred { .. } => {
                 return Ok(Some(Left::broken_off(walk, Verdict::Deferred, ask, end.to_string())));
             }
             End::Trouble(trouble) => *trouble,
@@ -198,6 +225,13 @@ impl Worker {
                 };
             }
             TroubleKind::Misfit => Verdict::Short,
+            TroubleKind::Uneven => match walk.read_unevenly(&trouble.why) {
+                Some(Step::NewRead { why }) => {
+                    self.open_read(walk.ask().read, why).await?;
+                    return Ok(None);
+                }
+                Some(_) | None => Verdict::Short,
+            },
             TroubleKind::Retry | TroubleKind::Garbled | TroubleKind::TooBig => Verdict::Failed,
             TroubleKind::Invalid => {
                 self.count_invalid(&trouble);
@@ -210,6 +244,7 @@ impl Worker {
             TroubleKind::Refused => Refusal::Refused,
             TroubleKind::Retry
             | TroubleKind::Misfit
+            | TroubleKind::Uneven
             | TroubleKind::SlowDown
             | TroubleKind::Spent
             | TroubleKind::Invalid
@@ -231,9 +266,37 @@ impl Worker {
     }
 
     async fn open_read(&mut self, read: ReadNumber, why: String) -> Result<(), WriterGone> {
+        self.abandon().await?;
         self.read = read;
         self.workshop.listener.hear(&Event::ReadRestarted { job: self.job.id(), read, why });
         self.workshop.desk.open_read(self.job.clone(), read).await
+    }
+}
+
+/// What every call of a job has in common.
+struct Calls<'a> {
+    source: &'a Arc<Source>,
+    partition: &'a Partition,
+    job: &'a Job,
+    place: &'a Place,
+}
+
+impl Calls<'_> {
+    fn call(&self, ask: &Ask) -> Call {
+        Call {
+            provider: self.source.provider.id.clone(),
+            label: CallLabel {
+                dataset: self.source.dataset.id.clone(),
+                partition: self.partition.clone(),
+                job: self.job.id(),
+                read: ask.read,
+                page: ask.page,
+            },
+            request: self.source.request(self.partition, ask),
+            judge: judge_for(self.source, self.partition, ask.due),
+            place: Some(self.place.clone()),
+            abandoned: None,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::reconcile::ending::Ending;
 use crate::store::Store;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
-use crate::store::job::{Job, JobEnd, Settled, StoredPage, Superseded};
+use crate::store::job::{Job, JobEnd, Settled, Started, StoredPage, Superseded};
 
 /// The one writer of a run: a thread that does what workers send it, in order.
 ///
@@ -57,13 +57,16 @@ pub struct PageOrder {
 }
 
 enum Order {
-    Start { declared: Declared, partition: Partition, reply: oneshot::Sender<Job> },
+    Start { declared: Declared, partition: Partition, reply: oneshot::Sender<Started> },
     Page(Box<PageOrder>),
     Attempts(Vec<Attempt>),
     OpenRead { job: Job, read: ReadNumber },
     Published { job: Job, reply: oneshot::Sender<Vec<RowHash>> },
     End { job: Job, read: ReadNumber, ending: Ending, why: Option<String>, reply: oneshot::Sender<Settled> },
 }
+
+/// A job whose oldest page is older is not gone on with: pages of different days don't make one snapshot.
+const OLDEST: SignedDuration = SignedDuration::from_hours(6);
 
 impl Writer {
     /// Starts the writer of a run. `queue` is the number of pages that may wait for it.
@@ -95,7 +98,8 @@ impl Writer {
 }
 
 impl Desk {
-    pub async fn start(&self, declared: Declared, partition: Partition) -> Result<Job, WriterGone> {
+    /// Begins a job, or goes on with the one a dead run left.
+    pub async fn start(&self, declared: Declared, partition: Partition) -> Result<Started, WriterGone> {
         self.ask(|reply| Order::Start { declared, partition, reply }).await
     }
 
@@ -159,9 +163,8 @@ impl Scribe {
                 }
                 // Whoever asked may be gone by now; what it asked for is done all the same.
                 Order::Start { declared, partition, reply } => {
-                    // A walk can't be gone on with yet: what a dead run left is too old at any age.
-                    let started = self.store.start_job(self.run, &declared, &partition, SignedDuration::ZERO, (self.now)());
-                    let _ = reply.send(started.await?.job);
+                    let started = self.store.start_job(self.run, &declared, &partition, OLDEST, (self.now)()).await?;
+                    let _ = reply.send(started);
                 }
                 Order::Attempts(attempts) => self.store.record_attempts(&attempts).await?,
                 Order::OpenRead { job, read } => self.store.open_read(&job, read).await?,

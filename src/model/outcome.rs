@@ -100,6 +100,8 @@ pub enum TroubleKind {
     Retry,
     /// A recognised page that is not the one its walk is due: asked again like [`TroubleKind::Retry`].
     Misfit,
+    /// As [`TroubleKind::Misfit`], and all that is wrong is that some rows are missing.
+    Uneven,
     SlowDown,
     Spent,
     Refused,
@@ -113,7 +115,7 @@ pub enum TroubleKind {
 impl TroubleKind {
     pub fn outcome(self) -> Outcome {
         match self {
-            Self::Retry | Self::Misfit => Outcome::Retry,
+            Self::Retry | Self::Misfit | Self::Uneven => Outcome::Retry,
             Self::SlowDown => Outcome::SlowDown,
             Self::Spent => Outcome::Spent,
             Self::Refused => Outcome::Refused,

@@ -19,6 +19,12 @@ pub struct Page {
 }
 
 impl Page {
+    /// A page that is stored already: what a walk must know of it, without its records.
+    pub fn stored(row_hashes: Vec<RowHash>, total: Option<u64>) -> Self {
+        let (page_echo, code, has_more) = (None, None, None);
+        Self { records: Records::default(), row_hashes: row_hashes.into(), total, page_echo, code, has_more }
+    }
+
     pub fn rows(&self) -> u64 {
         self.row_hashes.len() as u64
     }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::tree::{NameId, NodeIndex, NodeKind, NodeRef, Tree};
 
 /// The records of one page: a list of items in a shared tree.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Records {
     tree: Arc<Tree>,
     items: Arc<[NodeIndex]>,

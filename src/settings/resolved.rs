@@ -25,6 +25,8 @@ pub struct Settings {
     pub retry: RetrySettings,
     /// A partition that would need more pages is not begun.
     pub max_pages: u32,
+    /// Pages of one partition that may be asked for side by side once its total is known; 0 is one by one.
+    pub pages_ahead: u32,
     pub refresh: RefreshSettings,
     /// What each dataset is meant to have.
     pub targets: BTreeMap<String, Target>,
@@ -164,6 +166,7 @@ impl Settings {
                 throttle_patience: read.duration("retry.throttle_patience"),
             },
             max_pages: read.number("collect.max_pages"),
+            pages_ahead: read.number("collect.pages_ahead"),
             refresh: RefreshSettings { every_run: read.number("refresh.every_run"), weekly: read.number("refresh.weekly") },
             targets: read.named("collect", |read, path| Target {
                 months: read.optional(&format!("{path}.months")).map(str::to_owned),

@@ -59,6 +59,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("retry.error_pause", Kind::Duration),
     setting("retry.throttle_patience", Kind::Duration),
     setting("collect.max_pages", Kind::Whole { least: 1, most: 1_000_000 }),
+    setting("collect.pages_ahead", Kind::Whole { least: 0, most: 64 }),
     setting("refresh.every_run", Kind::Whole { least: 0, most: 1200 }),
     setting("refresh.weekly", Kind::Whole { least: 0, most: 1200 }),
     setting("collect.*.months", Kind::Text),

@@ -84,13 +84,27 @@ fn fault_6_a_page_size_that_is_silently_capped_loses_nothing() {
 #[test]
 fn fault_7_an_empty_page_between_full_ones_is_asked_again() {
     check_whole(250, r#"fault = [{ page = 2, times = 1, content = { kind = "no_rows" } }]"#, 4);
-    check_gap(250, r#"{ page = 2, content = { kind = "no_rows" } }"#, 3, "short", "hole: page 2 has 0 rows where 100 are due", 6);
+    check_gap(
+        250,
+        r#"{ page = 2, content = { kind = "no_rows" } }"#,
+        3,
+        "short",
+        "hole: page 2 has no rows where 100 are due",
+        6,
+    );
 }
 
 #[test]
 fn fault_8_a_page_one_row_short_is_asked_again() {
     check_whole(250, r#"fault = [{ page = 2, times = 1, content = { kind = "row_missing" } }]"#, 4);
-    check_gap(250, r#"{ page = 2, content = { kind = "row_missing" } }"#, 3, "short", "hole: page 2 has 99 rows where 100", 6);
+    check_gap(
+        250,
+        r#"{ page = 2, content = { kind = "row_missing" } }"#,
+        3,
+        "short",
+        "hole: page 4 has no rows where 1 are due",
+        14,
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-mod ahead;
+pub mod ahead;
 #[cfg(test)]
 mod tests;
 
