@@ -58,10 +58,32 @@ async fn after_the_first_refusal_one_call_alone_asks_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn calls_in_doubt_use_up_no_slots() {
+    let world = World::playing(limits(1, 1.0), retry_settings(), None, for_one(403));
+    let calls = world.fetch_many(6);
+    world.sent(1).await;
+    world.caller.fetch(world.call_of(OTHER)).await.unwrap();
+    assert_eq!(world.sends(), [0, SECOND], "five stood before it for the permit");
+    calls.join_all().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_in_doubt_gives_its_workers_place_to_another() {
+    let world = World::scripted(limits(2, 0.0), retry_settings(), at_first(403, 1));
+    tokio::spawn(world.begun(world.call()));
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    let places = Places::new(1);
+    let waiting = tokio::spawn(world.begun(Call { place: Some(places.take().await), ..world.call() }));
+    drop(tokio::time::timeout(Duration::from_millis(1), places.take()).await.unwrap());
+    waiting.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_mistaken_refusal_costs_nothing_but_time() {
     for mistakes in [1, 4] {
         let world = World::scripted(limits(4, 0.0), retry_settings(), at_first(403, mistakes));
-        for call in world.fetch_many(20).join_all().await {
+        let calls = tokio::time::timeout(Duration::from_secs(600), world.fetch_many(20).join_all()).await;
+        for call in calls.expect("nobody waits for ever") {
             call.unwrap();
         }
         let sends = world.sends();
@@ -214,7 +236,8 @@ async fn a_doubt_ends_with_the_call_that_was_to_resolve_it() {
             Fate::Deferred => 150 * MS,
             Fate::Fails(_) | Fate::IsLetIn => 2_200 * MS,
         };
-        waiting.join_next().await.unwrap().unwrap().unwrap();
+        let ended = tokio::time::timeout(Duration::from_secs(600), waiting.join_next()).await;
+        ended.unwrap_or_else(|_| panic!("{fate:?}: it waits on")).unwrap().unwrap().unwrap();
         let left = *world.sends().last().unwrap();
         assert!((ends..=ends + 2 * MS).contains(&left), "{fate:?}: it left at {} ms", left / MS);
         assert_eq!(blocks(&world), 0, "{fate:?}");
