@@ -5,7 +5,7 @@ use crate::model::name::Name;
 use super::catalog::Catalog;
 use super::dataset::{AxisKind, Dataset, Paging};
 use super::path::RecordsPlace;
-use super::provider::Provider;
+use super::provider::{PlainHttp, Provider};
 use super::reserved;
 
 /// What is wrong with a dataset on its own and beside the rest of the catalog; empty when nothing is.
@@ -38,7 +38,7 @@ pub(super) fn provider_problems(provider: &Provider, catalog: &Catalog) -> Vec<S
     if catalog.dialect(&provider.dialect).is_none() {
         problems.push(format!("no dialect is called `{}`", provider.dialect));
     }
-    if let Err(problem) = check_base_url(&provider.base_url) {
+    if let Err(problem) = check_base_url(&provider.base_url, provider.plain_http) {
         problems.push(problem);
     }
     if jiff::tz::TimeZone::get(&provider.zone).is_err() {
@@ -50,8 +50,9 @@ pub(super) fn provider_problems(provider: &Provider, catalog: &Catalog) -> Vec<S
     problems
 }
 
-/// Whether a text can be the base URL of a provider: `http` or `https`, a host, no user, query or trailing slash.
-pub fn check_base_url(text: &str) -> Result<(), String> {
+/// Whether a text can be the base URL of a provider: `https`, or `http` as far as it is allowed; a host, no user, query or
+/// trailing slash.
+pub fn check_base_url(text: &str, plain_http: PlainHttp) -> Result<(), String> {
     let wrong = |why: &str| Err(format!("base_url `{text}` {why}"));
     let Ok(url) = url::Url::parse(text) else {
         return wrong("is no URL; write one such as `https://apis.data.go.kr`");
@@ -68,7 +69,22 @@ pub fn check_base_url(text: &str) -> Result<(), String> {
     if text.ends_with('/') {
         return wrong("must not end in `/`");
     }
-    Ok(())
+    match plain_http {
+        PlainHttp::Loopback if url.scheme() == "http" && !is_loopback(&url) => wrong(
+            "would send keys unencrypted; write `https://`, or `plain_http = true` in the provider's definition if it offers \
+             nothing else",
+        ),
+        PlainHttp::Loopback | PlainHttp::Anywhere => Ok(()),
+    }
+}
+
+fn is_loopback(url: &url::Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
 }
 
 fn axis_problems(dataset: &Dataset, catalog: &Catalog) -> Vec<String> {
@@ -150,4 +166,38 @@ fn paging_problems(dataset: &Dataset) -> Vec<String> {
         problems.push(format!("parameter `{}` stands in it twice", twice[0]));
     }
     problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_http_is_for_this_machine_unless_the_definition_allows_it() {
+        let check = |base_url: &str, is_fine: bool, is_fine_where_allowed: bool| {
+            let refused = check_base_url(base_url, PlainHttp::Loopback);
+            assert_eq!(refused.is_ok(), is_fine, "{base_url}");
+            assert_eq!(check_base_url(base_url, PlainHttp::Anywhere).is_ok(), is_fine_where_allowed, "{base_url}");
+            if is_fine != is_fine_where_allowed {
+                assert!(refused.unwrap_err().contains("keys unencrypted; write `https://`"));
+            }
+        };
+        check("https://apis.data.go.kr", true, true);
+        check("http://127.0.0.1:8080", true, true);
+        check("http://127.8.9.10", true, true);
+        check("http://[::1]:8080/api", true, true);
+        check("http://localhost:8080", true, true);
+        check("http://openapi.seoul.go.kr:8088", false, true);
+        check("HTTP://openapi.seoul.go.kr:8088", false, true);
+        check("http://localhost.example", false, true);
+        check("http://127.0.0.1.example", false, true);
+        check("http://0.0.0.0:8080", false, true);
+        check("http://192.168.0.1", false, true);
+        check("http://[::ffff:10.0.0.1]", false, true);
+        // As 127.0.0.1 in other spellings: the URL is what is asked, so it counts.
+        check("http://2130706433", true, true);
+        check("http://user:word@127.0.0.1", false, false);
+        check("http://127.0.0.1/", false, false);
+        check("ftp://127.0.0.1", false, false);
+    }
 }

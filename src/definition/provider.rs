@@ -13,6 +13,9 @@ pub struct Provider {
     pub title: String,
     /// Scheme, host and path that the datasets' paths are put behind; no trailing slash.
     pub base_url: String,
+    /// How far a `base_url` of plain `http://` is allowed.
+    #[serde(default)]
+    pub plain_http: PlainHttp,
     /// Query parameter that carries the key; none for an open source.
     #[serde(default)]
     pub key_param: Option<String>,
@@ -37,6 +40,32 @@ pub struct Provider {
     /// Calls of one dataset that may be refused as invalid in a row before the dataset is left alone.
     #[serde(default = "five")]
     pub invalid_in_a_row: u32,
+}
+
+/// How far plain `http://` is allowed: whoever sits on the way reads the key, and can change what comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(from = "bool", into = "bool")]
+pub enum PlainHttp {
+    /// To this machine alone.
+    #[default]
+    Loopback,
+    /// Written `plain_http = true`: the provider offers nothing else.
+    Anywhere,
+}
+
+impl From<bool> for PlainHttp {
+    fn from(is_allowed: bool) -> Self {
+        if is_allowed { Self::Anywhere } else { Self::Loopback }
+    }
+}
+
+impl From<PlainHttp> for bool {
+    fn from(plain_http: PlainHttp) -> Self {
+        match plain_http {
+            PlainHttp::Loopback => false,
+            PlainHttp::Anywhere => true,
+        }
+    }
 }
 
 fn five() -> u32 {

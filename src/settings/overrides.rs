@@ -27,7 +27,7 @@ impl ProviderOverrides {
         let mut provider = provider.clone();
         if let Some(base_url) = &self.base_url {
             let base_url = base_url.trim_end_matches('/');
-            check_base_url(base_url)?;
+            check_base_url(base_url, provider.plain_http)?;
             provider.base_url = base_url.to_owned();
         }
         if let Some(zone) = &self.zone {
@@ -46,5 +46,23 @@ impl ProviderOverrides {
         provider.reserve_calls = self.reserve_calls.unwrap_or(provider.reserve_calls);
         provider.invalid_in_a_row = self.invalid_in_a_row.unwrap_or(provider.invalid_in_a_row);
         Ok(provider)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::catalog::Catalog;
+    use crate::definition::provider::PlainHttp;
+    use crate::model::name::Name;
+
+    #[test]
+    fn a_base_url_set_by_the_user_is_held_to_the_rule_of_the_definition() {
+        let overrides = ProviderOverrides { base_url: Some("http://mirror.example/".to_owned()), ..Default::default() };
+        let catalog = Catalog::builtin();
+        let shipped = catalog.provider(&Name::literal("data_go_kr")).unwrap();
+        assert!(overrides.apply(shipped).unwrap_err().contains("would send keys unencrypted"));
+        let plain = Provider { plain_http: PlainHttp::Anywhere, ..(**shipped).clone() };
+        assert_eq!(overrides.apply(&plain).unwrap().base_url, "http://mirror.example");
     }
 }
