@@ -19,11 +19,11 @@ pub async fn run(command: &ProbeCommand, config: Option<&Path>, terminal: &mut T
     let mut failed = false;
     let mut told = Vec::new();
     for provider in setup.providers() {
-        terminal.note(&format!("{}: proving the limits in force against a practice portal, about ten seconds", provider.id));
+        terminal.note(&format!("{}: trying the limits in force on a practice portal, about five seconds", provider.id));
         let settings = settings_of(&setup, provider);
         let proofs = prove(&settings, &settings).await.map_err(|error| CliError {
             exit: Exit::LocalResource,
-            what: format!("no proof could be made: {error}"),
+            what: format!("no limit could be tried: {error}"),
             hint: None,
         })?;
         failed |= proofs.iter().any(|proof| proof.verdict == ProofVerdict::Fails);
@@ -49,15 +49,19 @@ fn settings_of(setup: &Setup, provider: &Provider) -> CallerSettings {
     }
 }
 
+/// Three lines a limit: whether it acts, what must be seen where it does, and what was seen.
 fn table(provider: &Provider, proofs: &[Proof]) -> String {
     let mut text = format!("{}\n", provider.id);
     for Proof { limit, expected, measured, verdict } in proofs {
-        text.push_str(&format!("  {limit}: {verdict}\n    expected  {expected}\n    measured  {measured}\n"));
+        text.push_str(&format!("  {verdict:<8} {limit}\n           expected  {expected}\n           measured  {measured}\n"));
     }
     let failing = proofs.iter().filter(|proof| proof.verdict == ProofVerdict::Fails).count();
-    match failing {
-        0 => text.push_str("every limit that is set acts\n"),
-        _ => text.push_str(&format!("{failing} of {} limits do not act as they should: please report this\n", proofs.len())),
-    }
+    text.push_str(&match failing {
+        0 => "every limit that is set acts\nnext: gapless collect --dry-run\n".to_owned(),
+        _ => format!(
+            "{failing} of {} limits do not act as set\nnext: run it again on a quiet machine; if it says the same, report it with this output\n",
+            proofs.len()
+        ),
+    });
     text
 }

@@ -4,6 +4,9 @@ pub mod limits;
 mod pauses;
 mod permits;
 mod rates;
+mod rests;
 mod retries;
 mod stand;
+#[cfg(test)]
+mod tests;
 mod timeouts;

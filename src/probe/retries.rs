@@ -2,48 +2,55 @@ use std::time::Duration;
 
 use crate::caller::CallerSettings;
 
-use super::limits::{Proof, ProofVerdict};
-use super::stand::{Stand, StandError};
+use super::limits::{Finding, Measurement, shortened};
+use super::stand::{Stand, StandError, gaps, without_limits};
 
 /// All waits of the call together are shortened to this.
 const TOGETHER: Duration = Duration::from_secs(2);
-/// What the machine may add to a wait.
+/// What a busy machine may add to a wait, besides a quarter of it.
 const SLACK: Duration = Duration::from_millis(150);
+/// Waits are computed in floating point.
+const ROUNDING: Duration = Duration::from_millis(1);
 
-/// A connection reset before any answer is tried so many times, after waits that grow as set. Shortened, and said.
-pub(super) async fn prove(stated: &CallerSettings, acting: &CallerSettings) -> Result<Proof, StandError> {
-    let limit = "retries and their waits";
-    if stated.retry.max_retries == 0 {
-        let expected = "no retries are set".to_owned();
-        return Ok(Proof { limit, expected, measured: "-".to_owned(), verdict: ProofVerdict::NotSet });
-    }
-    let waits = stated.retry.waits();
-    let together: Duration = waits.iter().sum();
-    let scale = if together > TOGETHER { TOGETHER.as_secs_f64() / together.as_secs_f64() } else { 1.0 };
-    let mut settings = acting.clone();
-    settings.providers[0].rate = crate::model::rate::Rate::Unlimited;
-    settings.retry.delay = settings.retry.delay.mul_f64(scale);
-    settings.retry.max_delay = settings.retry.max_delay.mul_f64(scale);
-    settings.retry.jitter = Duration::ZERO;
-    settings.retry.total_timeout = None;
-    settings.retry.error_pause = Duration::ZERO;
+/// A connection reset before any answer is tried so many times, after waits that grow as set, and not once more.
+pub(super) async fn measure(stated: &CallerSettings, acting: &CallerSettings) -> Result<Measurement, StandError> {
+    let (_, scale) = shortened(stated.retry.waits().iter().sum(), TOGETHER);
+    let due: Vec<Duration> = stated.retry.waits().iter().map(|wait| wait.mul_f64(scale)).collect();
+    let mut settings = without_limits(acting);
+    settings.retry.max_retries = acting.retry.max_retries;
+    settings.retry.delay = acting.retry.delay.mul_f64(scale);
+    settings.retry.multiplier = acting.retry.multiplier;
+    settings.retry.max_delay = acting.retry.max_delay.mul_f64(scale);
     let stand = Stand::new(&settings, "[[fault]]\nwire = { kind = 'reset_before_answer' }\n").await?;
-    let failed = stand.ask("11110").await.is_err();
-    let times: Vec<Duration> = stand.seen().iter().map(|line| line.at).collect();
-    let gaps: Vec<Duration> = times.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
-    let as_set = gaps.len() == waits.len()
-        && gaps.iter().zip(&waits).all(|(gap, wait)| {
-            let due = wait.mul_f64(scale);
-            *gap + Duration::from_millis(5) >= due && *gap <= due + SLACK
-        });
-    let shown = |durations: &[Duration]| {
-        durations.iter().map(|duration| format!("{:.2}", duration.as_secs_f64())).collect::<Vec<_>>().join(", ")
-    };
-    let due: Vec<Duration> = waits.iter().map(|wait| wait.mul_f64(scale)).collect();
-    Ok(Proof::new(
-        limit,
-        format!("{} requests, waits {} s (shortened {:.0} times)", waits.len() + 1, shown(&due), 1.0 / scale),
-        format!("{} requests, waits {} s", times.len(), shown(&gaps)),
-        failed && as_set,
-    ))
+    let patience = due.iter().map(|due| *due + slack(*due)).sum::<Duration>() + TOGETHER;
+    let has_ended = tokio::time::timeout(patience, stand.ask("11110")).await.is_ok();
+    let gaps = gaps(&stand.arrivals());
+    let requests = gaps.len() + 1;
+    let cut = if scale < 1.0 { format!(" (set: {:.0} times as long)", 1.0 / scale) } else { String::new() };
+    let is_wrong = has_ended && requests < due.len() + 1
+        || requests > due.len() + 1
+        || gaps.iter().zip(&due).any(|(gap, due)| *gap + ROUNDING < *due);
+    let is_late = !has_ended || gaps.iter().zip(&due).any(|(gap, due)| *gap > *due + slack(*due));
+    Ok(Measurement {
+        expected: format!("{}{cut}", told(due.len() + 1, &due)),
+        measured: format!("{}{}", told(requests, &gaps), if has_ended { "" } else { ", and no end" }),
+        finding: match (is_wrong, is_late) {
+            (true, _) => Finding::Fails,
+            (false, true) => Finding::Late,
+            (false, false) => Finding::Acts,
+        },
+    })
+}
+
+fn slack(due: Duration) -> Duration {
+    SLACK + due / 4
+}
+
+/// `3 requests, after 0.05, 0.15 s`.
+fn told(requests: usize, waits: &[Duration]) -> String {
+    let waits: Vec<String> = waits.iter().map(|wait| format!("{:.2}", wait.as_secs_f64())).collect();
+    match requests {
+        1 => "1 request, no retry".to_owned(),
+        _ => format!("{requests} requests, waits of {} s", waits.join(", ")),
+    }
 }

@@ -1,47 +1,66 @@
+use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
-use crate::caller::CallerSettings;
+use crate::caller::{CallerSettings, Failure, Fetched};
 
-use super::limits::{Proof, seconds};
-use super::stand::{Stand, StandError};
+use super::limits::{Finding, Measurement, seconds, shortened};
+use super::stand::{Stand, StandError, without_limits};
 
-/// What the read timeout is shortened to; the others in proportion.
-const READ: Duration = Duration::from_millis(400);
+/// What a timeout is shortened to.
+const MOST: Duration = Duration::from_millis(800);
+/// Between two bytes of a body that never ends.
+const TRICKLE: Duration = Duration::from_millis(100);
+const REGION: &str = "11110";
 
-/// A silent server is left after the read timeout, a trickling one after the total timeout. Both shortened, and said.
-pub(super) async fn prove(stated: &CallerSettings, acting: &CallerSettings) -> Result<Vec<Proof>, StandError> {
-    let scale = READ.as_secs_f64() / stated.http.read_timeout.as_secs_f64();
-    let mut settings = acting.clone();
-    for timeout in [&mut settings.http.connect_timeout, &mut settings.http.read_timeout, &mut settings.http.total_timeout] {
-        *timeout = timeout.mul_f64(scale);
-    }
-    settings.retry.max_retries = 0;
-    settings.retry.error_pause = Duration::ZERO;
-    let total = stated.http.total_timeout.mul_f64(scale);
-    let trickle = READ.as_millis() / 4;
-    let scenario = format!(
-        "rows = 200\n\
-         [[fault]]\nregion = '11110'\nwire = {{ kind = 'hang' }}\n\
-         [[fault]]\nregion = '11140'\nwire = {{ kind = 'trickle', bytes = 1, every_ms = {trickle} }}\n"
-    );
-    let stand = Stand::new(&settings, &scenario).await?;
-    let read = fires(&stand, "11110", "read timeout", stated.http.read_timeout, READ).await;
-    let total = fires(&stand, "11140", "total timeout", stated.http.total_timeout, total).await;
-    Ok(vec![read, total])
+/// A host that takes the connection and never says a word of TLS is left after the connect timeout.
+pub(super) async fn measure_connect(stated: &CallerSettings, acting: &CallerSettings) -> Result<Measurement, StandError> {
+    let (limit, scale) = shortened(stated.http.connect_timeout, MOST);
+    let mut settings = without_limits(acting);
+    settings.http.connect_timeout = acting.http.connect_timeout.mul_f64(scale);
+    // The system accepts for it, so that the handshake begins.
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(StandError::Socket)?;
+    let address = silent.local_addr().map_err(StandError::Socket)?;
+    let stand = Stand::new(&settings, "rows = 3").await?;
+    let ask = stand.ask_at(format!("https://{address}"), REGION);
+    Ok(fires("a handshake never answered", stated.http.connect_timeout, limit, ask).await)
 }
 
-async fn fires(stand: &Stand, region: &str, name: &'static str, stated: Duration, shortened: Duration) -> Proof {
-    let expected = format!("{} shortened to {}", seconds(stated), seconds(shortened));
+/// A silent server is left after the read timeout.
+pub(super) async fn measure_read(stated: &CallerSettings, acting: &CallerSettings) -> Result<Measurement, StandError> {
+    let (limit, scale) = shortened(stated.http.read_timeout, MOST);
+    let mut settings = without_limits(acting);
+    settings.http.read_timeout = acting.http.read_timeout.mul_f64(scale);
+    let stand = Stand::new(&settings, "[[fault]]\nwire = { kind = 'hang' }\n").await?;
+    Ok(fires("a request never answered", stated.http.read_timeout, limit, stand.ask(REGION)).await)
+}
+
+/// A server that sends a byte now and then beats the read timeout, and is left after the total timeout.
+pub(super) async fn measure_total(stated: &CallerSettings, acting: &CallerSettings) -> Result<Measurement, StandError> {
+    let (limit, scale) = shortened(stated.http.total_timeout, MOST);
+    let mut settings = without_limits(acting);
+    settings.http.total_timeout = acting.http.total_timeout.mul_f64(scale);
+    let wire = format!("wire = {{ kind = 'trickle', bytes = 1, every_ms = {} }}", TRICKLE.as_millis());
+    let stand = Stand::new(&settings, &format!("rows = 200\n[[fault]]\n{wire}\n")).await?;
+    Ok(fires("a body that comes byte by byte", stated.http.total_timeout, limit, stand.ask(REGION)).await)
+}
+
+/// Whether the call ends when its timeout is over. The other timeouts are out of the way: nothing else can end it.
+async fn fires(
+    what: &str,
+    stated: Duration,
+    limit: Duration,
+    ask: impl Future<Output = Result<Fetched, Failure>>,
+) -> Measurement {
+    let slack = limit / 2 + Duration::from_millis(200);
     let began = Instant::now();
-    let patience = 2 * shortened + Duration::from_secs(1);
-    match tokio::time::timeout(patience, stand.ask(region)).await {
-        Err(_) => Proof::new(name, expected, format!("nothing after {}", seconds(patience)), false),
-        Ok(Ok(_)) => Proof::new(name, expected, "an answer came", false),
-        Ok(Err(failure)) => {
-            let took = began.elapsed();
-            let is_named = failure.to_string().contains(name);
-            let measured = format!("{} after {}", if is_named { name } else { "another end" }, seconds(took));
-            Proof::new(name, expected, measured, is_named && took >= shortened)
-        }
-    }
+    let ended = tokio::time::timeout(limit + slack, ask).await;
+    let took = began.elapsed();
+    let cut = if limit < stated { format!(" (set: {})", seconds(stated)) } else { String::new() };
+    let (measured, finding) = match ended {
+        Err(_) => (format!("still waiting after {}", seconds(took)), Finding::Late),
+        Ok(Ok(_)) => (format!("an answer after {}", seconds(took)), Finding::Late),
+        Ok(Err(_)) if took < limit => (format!("left already after {}", seconds(took)), Finding::Fails),
+        Ok(Err(_)) => (format!("left after {}", seconds(took)), Finding::Acts),
+    };
+    Measurement { expected: format!("{what} is left after {}{cut}", seconds(limit)), measured, finding }
 }
