@@ -4,8 +4,9 @@ use rusqlite::types::ValueRef;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::ledger::{count, required, spelled, standing, verdict};
 use super::{SqliteStore, failure, rows};
+use super::SqliteStore;
+use super::ledger::{count, spelled, standing, verdict};
 use crate::model::job::{JobId, PartitionId};
 use crate::model::name::Name;
 use crate::store::cell::Cell;
@@ -52,18 +53,18 @@ impl SqliteStore {
     }
 
     pub async fn select(&self, sql: &str, mut each: impl FnMut(&[Cell<'_>]) + Send) -> Result<Vec<String>, StoreError> {
-        let mut connection = self.readers.acquire().await.map_err(|source| self.failed(source))?;
-        let names = rows::on_handle(&mut connection, |db| -> rusqlite::Result<Vec<String>> {
-            let mut statement = db.prepare(sql)?;
+        self.read(|tx| {
+            let failed = |source| tx.failed(source);
+            let mut statement = tx.prepare_fresh(sql)?;
             let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                let cells = (0..names.len()).map(|column| cell(row.get_ref(column)?)).collect::<rusqlite::Result<Vec<_>>>()?;
-                each(&cells);
+            let mut rows = statement.query([]).map_err(failed)?;
+            while let Some(row) = rows.next().map_err(failed)? {
+                let cells = (0..names.len()).map(|column| cell(row.get_ref(column)?));
+                each(&cells.collect::<rusqlite::Result<Vec<_>>>().map_err(failed)?);
             }
             Ok(names)
-        });
-        names.await.map_err(|source| self.failed(source))?.map_err(|source| failure::of_rusqlite(&self.path, source))
+        })
+        .await
     }
 
     pub async fn check(&self) -> Result<(), StoreError> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{CachedStatement, Connection, Params, Row, Transaction, TransactionBehavior};
+use rusqlite::{CachedStatement, Connection, Params, Row, Statement, Transaction, TransactionBehavior};
 use sqlx::{Connection as _, SqliteConnection};
 use tokio::sync::Mutex;
 
@@ -96,6 +96,15 @@ impl Tx<'_> {
     /// A statement that is prepared once for the whole transaction.
     pub fn prepare(&self, sql: &str) -> Result<CachedStatement<'_>, StoreError> {
         self.db.prepare_cached(sql).map_err(|source| self.failed(source))
+    }
+
+    /// A statement whose columns are those of this moment.
+    ///
+    /// A connection learns that a view has changed only when it runs something, and a statement that was prepared before
+    /// has the names of before.
+    pub fn prepare_fresh(&self, sql: &str) -> Result<Statement<'_>, StoreError> {
+        self.first("select 1 from sqlite_schema limit 1", [], |_| Ok(()))?;
+        self.db.prepare(sql).map_err(|source| self.failed(source))
     }
 
     pub fn last_insert_rowid(&self) -> i64 {
