@@ -20,8 +20,8 @@ use crate::report::number::{counted, duration, grouped};
 use crate::report::result::{Caps, RunResult};
 use crate::report::summary::summary;
 use crate::settings::resolved::Settings;
+use crate::store::OpenMode;
 use crate::store::url::StoreUrl;
-use crate::store::{OpenMode, Store};
 
 use super::args::CollectArgs;
 use super::dry_run::dry_run;
@@ -50,7 +50,7 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     let caps = caps(&orders);
     announce(&setup.settings, &orders, &url, terminal);
 
-    let store = Store::open(&url, open_mode(args, &setup.settings, &url, terminal)?).await?;
+    let store = setup.open_store(&url, open_mode(args, &setup.settings, &url, terminal)?).await?;
     let lock = store.try_lock(&format!("process {}, begun {now:.0}", std::process::id()))?;
     for list in setup.catalog.region_lists() {
         store.declare_regions(list, now).await?;

@@ -9,7 +9,7 @@ use crate::plan::cost::{Cost, Limits, cost};
 use crate::plan::selection::Reason;
 use crate::report::exit::Exit;
 use crate::report::number::{counted, duration, grouped};
-use crate::store::{OpenMode, Store};
+use crate::store::OpenMode;
 
 use super::args::CollectArgs;
 use super::error::CliError;
@@ -23,7 +23,7 @@ pub async fn dry_run(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     let orders = orders(args, setup, now)?;
     let url = setup.store_url()?;
     let store = match url.path().exists() {
-        true => Some(Store::open(&url, OpenMode::ReadOnly).await?),
+        true => Some(setup.open_store(&url, OpenMode::ReadOnly).await?),
         false => None,
     };
     let chosen = chosen(args, &orders, setup, store.as_ref(), now).await?;

@@ -15,7 +15,9 @@ use crate::settings::key::{key_of, variable};
 use crate::settings::layer::read_file;
 use crate::settings::resolved::{Settings, unknown_name};
 use crate::settings::search::Search;
+use crate::store::error::StoreError;
 use crate::store::url::{StoreUrl, StoreUrlError};
+use crate::store::{OpenMode, Store};
 
 use super::error::CliError;
 
@@ -86,6 +88,11 @@ impl Setup {
     /// Where the store is.
     pub fn store_url(&self) -> Result<StoreUrl, CliError> {
         self.settings.store.url.parse().map_err(|error: StoreUrlError| CliError::usage(error.to_string()))
+    }
+
+    /// Opens the store at `url`, on a network file system only where the settings allow it.
+    pub async fn open_store(&self, url: &StoreUrl, mode: OpenMode) -> Result<Store, StoreError> {
+        if self.settings.store.network_files { Store::open_anywhere(url, mode).await } else { Store::open(url, mode).await }
     }
 
     /// The key of a provider; none for a provider that asks for none.

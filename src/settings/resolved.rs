@@ -42,6 +42,7 @@ pub struct StoreSettings {
     pub url: String,
     pub keep_snapshots: bool,
     pub keep_bodies: bool,
+    pub network_files: bool,
 }
 
 /// Which whole partitions are read again, by the age of their month; the current month has age 0.
@@ -143,6 +144,7 @@ impl Settings {
                 url: read.store_url("store.url"),
                 keep_snapshots: read.switch("store.keep_snapshots"),
                 keep_bodies: read.switch("store.keep_bodies"),
+                network_files: read.switch("store.network_files"),
             },
             definitions: read.path("paths.definitions").unwrap_or_default(),
             http: HttpSettings {

@@ -40,6 +40,10 @@ pub enum StoreError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    #[error("there is something at `{}` already", path.display())]
+    AlreadyThere { path: PathBuf },
+    #[error("store `{}` is on a network file system ({kind}), whose locks do not keep two runs apart", path.display())]
+    OnNetwork { path: PathBuf, kind: String },
     #[error("store `{}` was opened to be read only", path.display())]
     OpenedReadOnly { path: PathBuf },
     #[error("`{dataset}` can not be the name of a dataset: the store uses it")]
@@ -103,6 +107,8 @@ impl StoreError {
             | Self::Foreign { .. }
             | Self::Older { .. }
             | Self::DefinitionChanged { .. }
+            | Self::AlreadyThere { .. }
+            | Self::OnNetwork { .. }
             | Self::ReservedName { .. } => StoreErrorKind::NeedsDecision,
             Self::File { .. } | Self::OldEngine { .. } => StoreErrorKind::LocalResource,
             Self::Database { failure, .. } => match failure {
@@ -146,6 +152,8 @@ impl StoreError {
             Self::DefinitionChanged { .. } => {
                 Some("give the column a new name, or begin a new store with `--store sqlite://PATH`; nothing was changed")
             }
+            Self::AlreadyThere { .. } => Some("name a file that is not there yet: a copy takes the place of nothing"),
+            Self::OnNetwork { .. } => Some("move the store to a local disk, or allow it with `store.network_files = true`"),
             Self::ReservedName { .. } => Some("give the dataset another `id`"),
             Self::Replaced { .. } => Some("leave the other run alone; what this one stored until then is safe"),
             Self::OpenedReadOnly { .. }

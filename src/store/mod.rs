@@ -17,6 +17,8 @@ pub mod stories;
 pub mod url;
 mod value;
 
+use std::path::Path;
+
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
@@ -61,12 +63,25 @@ pub enum OpenMode {
     ReadOnly,
 }
 
+/// Whether a store may be on a file system whose locks are not to be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NetworkFiles {
+    Refused,
+    Allowed,
+}
+
 impl Store {
     /// Opens the store at `url`, bringing its schema up to date unless it is only read.
     ///
-    /// Errors: whatever is at `url` and is no whole store of ours, or newer than this program; nothing of it is changed.
+    /// Errors: whatever is at `url` and is no whole store of ours, newer than this program, or on a network file system;
+    /// nothing of it is changed.
     pub async fn open(url: &StoreUrl, mode: OpenMode) -> Result<Self, StoreError> {
-        Ok(Self { sqlite: SqliteStore::open(url.path(), mode).await? })
+        Ok(Self { sqlite: SqliteStore::open(url.path(), mode, NetworkFiles::Refused).await? })
+    }
+
+    /// [`Store::open`], on a network file system as well, because somebody who knows its locks says so.
+    pub async fn open_anywhere(url: &StoreUrl, mode: OpenMode) -> Result<Self, StoreError> {
+        Ok(Self { sqlite: SqliteStore::open(url.path(), mode, NetworkFiles::Allowed).await? })
     }
 
     /// Ends all reads and writes and waits until the files are closed.
@@ -91,6 +106,14 @@ impl Store {
         self.sqlite.audit().await
     }
 
+    /// Copies the whole store to a new file, as it is at one moment, while others write on; the file is there whole or
+    /// not at all.
+    ///
+    /// Errors: something that is there already.
+    pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        self.sqlite.backup(to).await
+    }
+
     /// Makes the tables and the view of a dataset, or adds what its definition has grown by.
     ///
     /// A new column is put at the end and is NULL in the rows that are there. Names, units and labels follow the
@@ -113,6 +136,8 @@ impl Store {
     }
 
     /// Begins a run. It must hold the lock until it ends: whatever job of an earlier run is still running is dead then.
+    ///
+    /// After a run that did not end by itself the whole store is checked first. Errors: what the check found.
     pub async fn begin_run(
         &self,
         _lock: &CollectLock,

@@ -14,6 +14,7 @@ use crate::store::error::StoreError;
 use crate::store::job::Job;
 
 const BEGIN_RUN: &str = "insert into run (command, started_at, version) values (?1, ?2, ?3)";
+const UNENDED_RUN: &str = "select 1 from run where id = (select max(id) from run) and ended_at is null";
 const END_RUN: &str = "update run set ended_at = ?2, exit_code = ?3 where id = ?1";
 const FIND_PARTITION: &str = "select id from partition where dataset = ?1 and key = ?2";
 const NEW_PARTITION: &str = "insert into partition (dataset, key, region, month) values (?1, ?2, ?3, ?4)";
@@ -26,6 +27,10 @@ const DROPPED: &str = "update job set snapshot = 'dropped' where id = ?1";
 
 impl SqliteStore {
     pub async fn begin_run(&self, command: &str, version: &str, now: Timestamp) -> Result<RunId, StoreError> {
+        // Here and not when opening: only who holds the lock knows that a run without an end is dead.
+        if self.read(|tx| tx.first(UNENDED_RUN, [], |_| Ok(()))).await?.is_some() {
+            self.check().await?;
+        }
         self.write(|tx| {
             tx.execute(BEGIN_RUN, params![command, instant(now), version])?;
             Ok(RunId(tx.last_insert_rowid()))

@@ -1,13 +1,17 @@
 //! The store on SQLite: one file, one writer, readers beside it.
 
 mod audit;
+mod backup;
 mod content;
+#[cfg(test)]
+mod defence_tests;
 mod failure;
 mod held;
 mod history;
 mod jobs;
 mod ledger;
 mod meta;
+mod mount;
 mod open;
 mod pages;
 mod publish;
@@ -30,9 +34,9 @@ use std::time::Duration;
 use sqlx::SqlitePool;
 
 use self::write::{Tx, Writer};
-use super::OpenMode;
 use super::error::StoreError;
 use super::lock::{CollectLock, LockError};
+use super::{NetworkFiles, OpenMode};
 
 /// How long a statement waits for another program that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,7 +49,11 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    pub async fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
+    pub async fn open(path: &Path, mode: OpenMode, network: NetworkFiles) -> Result<Self, StoreError> {
+        match network {
+            NetworkFiles::Refused => mount::refuse_network(path)?,
+            NetworkFiles::Allowed => (),
+        }
         open::open(path, mode, BUSY_TIMEOUT).await
     }
 

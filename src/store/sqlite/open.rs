@@ -97,7 +97,7 @@ async fn create(path: &Path) -> Result<(), StoreError> {
     fs::rename(&unfinished, path).and_then(|()| sync_folder(path)).map_err(unusable)
 }
 
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()
 }

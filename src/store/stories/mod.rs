@@ -1,6 +1,7 @@
 //! What a store promises, as stories that every backend must pass.
 
 mod audit;
+mod backup;
 mod definitions;
 mod held;
 mod ledger;

@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -88,7 +88,10 @@ pub const DATASET: &str = r#"
 
 impl World {
     pub async fn on_sqlite() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::on_sqlite_in(tempfile::tempdir().unwrap()).await
+    }
+
+    pub async fn on_sqlite_in(folder: TempDir) -> Self {
         let url = StoreUrl::of_file(folder.path().join("gapless.db"));
         Self::at(Place { _folder: folder, url }, "2026-11-29T18:00:00Z".parse().unwrap()).await
     }
@@ -177,6 +180,11 @@ impl World {
         let end = JobEnd { day: day.parse().unwrap(), ..end(&job, Verdict::Held, apartments.len() as u64, now) };
         let settled = self.store.end_job(end).await.unwrap();
         (job, settled)
+    }
+
+    /// A file beside the store.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.place.url.path().with_file_name(name)
     }
 
     /// Changes the store by hand, as no program should.
