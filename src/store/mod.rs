@@ -8,6 +8,7 @@ pub mod dataset;
 pub mod error;
 pub mod history;
 pub mod job;
+pub mod kept;
 pub mod lock;
 mod row;
 mod sqlite;
@@ -28,6 +29,7 @@ use self::dataset::Declared;
 use self::error::StoreError;
 use self::history::History;
 use self::job::{Decision, Job, JobEnd, Settled, Started, StoredPage};
+use self::kept::KeptPages;
 use self::lock::{CollectLock, LockError};
 use self::sqlite::SqliteStore;
 use self::state::{ApiState, CoverageLine, PartitionState, ReformProgress};
@@ -237,6 +239,15 @@ impl Store {
     /// What the ledger tells of one partition; `None` when it was never asked for.
     pub async fn history(&self, dataset: &Name, partition: &Partition) -> Result<Option<History>, StoreError> {
         self.sqlite.history(dataset, partition).await
+    /// The answers that the whole snapshot of a partition was read from, in the order of its pages; `None` without one.
+    pub async fn kept_pages(&self, declared: &Declared, partition: &Partition) -> Result<Option<KeptPages<'_>>, StoreError> {
+        let pages = self.sqlite.kept_pages(declared, partition).await?;
+        Ok(pages.map(|(job, read, pages)| KeptPages::new(self, job, read, pages)))
+    }
+
+    /// Deletes the lines of attempts that were sent before an instant; returns how many.
+    pub async fn prune_attempts(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.sqlite.prune_attempts(before).await
     }
 
     /// The body of a page that is still kept.

@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::ledger::count_at;
 use super::write::Tx;
 use super::{SqliteStore, rows};
-use crate::model::job::{JobId, ReadNumber};
+use crate::model::job::{JobId, PageNumber, ReadNumber};
 use crate::model::partition::Partition;
 use crate::model::record::RowHash;
 use crate::reconcile::guard::Content;
@@ -15,6 +15,7 @@ use crate::store::job::Job;
 
 const PUBLISHED: &str = "select j.id, j.read from partition p join job j on j.id = coalesce(p.waiting_job, p.published_job)
     where p.dataset = ?1 and p.key = ?2";
+const PAGES: &str = "select number from page where job = ?1 and read = ?2 order by number";
 const OPEN_READ: &str = "select id, read from job where id = ?1";
 
 impl SqliteStore {
@@ -24,6 +25,19 @@ impl SqliteStore {
             published.map(|(job, read)| row_hashes(tx, declared, job, read)).transpose()
         };
         Ok(self.read(read).await?.unwrap_or_default())
+    }
+
+    pub async fn kept_pages(
+        &self,
+        declared: &Declared,
+        partition: &Partition,
+    ) -> Result<Option<(JobId, ReadNumber, Vec<PageNumber>)>, StoreError> {
+        let read = |tx: &Tx<'_>| {
+            let Some((job, read)) = published(tx, declared, partition)? else { return Ok(None) };
+            let pages = tx.all(PAGES, params![job.0, read.0], |row| row.get(0).map(PageNumber))?;
+            Ok(Some((job, read, pages)))
+        };
+        self.read(read).await
     }
 
     pub async fn published_facts(&self, declared: &Declared, partition: &Partition) -> Result<Option<Content>, StoreError> {

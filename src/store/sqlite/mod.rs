@@ -19,6 +19,7 @@ mod quota;
 mod reads;
 mod reforms;
 mod regions;
+mod retention;
 mod rows;
 mod settle;
 mod tables;

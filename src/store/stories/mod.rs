@@ -9,6 +9,7 @@ mod publishing;
 mod quota;
 mod recovery;
 mod reforms;
+mod retention;
 mod takeover;
 mod values;
 pub mod world;
