@@ -119,7 +119,7 @@ async fn a_block_is_remembered_beside_the_count(world: World) {
         blocked_until: Some(until),
         why: Some("code 22".to_owned()),
     };
-    assert_eq!(world.store.api_states().await.unwrap(), [blocked.clone()]);
+    assert_eq!(world.store.api_states().await.unwrap(), std::slice::from_ref(&blocked));
     assert_eq!(reserve(&world.store, TODAY, 10, 100).await, 10);
     let world = world.killed_and_begun_again().await;
     assert_eq!(world.store.api_states().await.unwrap(), [ApiState { day: Some(TODAY), calls: 10, ..blocked }]);
