@@ -239,6 +239,8 @@ impl Store {
     /// What the ledger tells of one partition; `None` when it was never asked for.
     pub async fn history(&self, dataset: &Name, partition: &Partition) -> Result<Option<History>, StoreError> {
         self.sqlite.history(dataset, partition).await
+    }
+
     /// The answers that the whole snapshot of a partition was read from, in the order of its pages; `None` without one.
     pub async fn kept_pages(&self, declared: &Declared, partition: &Partition) -> Result<Option<KeptPages<'_>>, StoreError> {
         let pages = self.sqlite.kept_pages(declared, partition).await?;

@@ -1,7 +1,7 @@
 //! The one integration test binary: the real program against the practice portal, and the rules of the house.
 
-mod readme;
 mod memory;
+mod readme;
 mod tidy;
 
 mod truth;

@@ -4,9 +4,8 @@ use rusqlite::types::ValueRef;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::{SqliteStore, failure, rows};
 use super::SqliteStore;
-use super::ledger::{count, spelled, standing, verdict};
+use super::ledger::{count, required, spelled, standing, verdict};
 use crate::model::job::{JobId, PartitionId};
 use crate::model::name::Name;
 use crate::store::cell::Cell;
