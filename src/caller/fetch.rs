@@ -9,6 +9,7 @@ use super::call::{Call, End, Failure, Fetched};
 use super::clock::{Clock, Nanos, later, nanos};
 use super::place::Seat;
 use super::provider::Provider;
+use super::ration::Ration;
 use super::reach::{Reach, is_let_in};
 use super::retry::{Connection, Failed, Next, Tries};
 use super::stop::Stop;
@@ -30,6 +31,7 @@ pub(super) struct Rules {
     pub(super) listener: Arc<dyn Listener>,
     pub(super) stop: Stop,
     pub(super) budget: Budget,
+    pub(super) ration: Arc<dyn Ration>,
 }
 
 /// Waits this long and longer give the worker's place to another.
@@ -61,11 +63,19 @@ impl Asking<'_> {
         let dataset = &call.label.dataset;
         loop {
             let asker = if doubt.is_some() { Asker::Confirmer } else { Asker::Anyone };
-            let admission = self.before_attempt(provider.admit(dataset, asker, &mut seat)).await??;
-            if !rules.budget.take() {
-                rules.stop.no_new_attempts();
-                return Err(self.stopped());
+            // Counted before it is sent: a call that is not let go in the end is given back.
+            if let Err(exhausted) = self.before_attempt(rules.ration.take(dataset)).await? {
+                return Err(provider.apis.leave_alone(dataset, exhausted.until, &exhausted.why).into());
             }
+            let admission = match self.before_attempt(provider.admit(dataset, asker, &mut seat)).await {
+                Ok(Ok(admission)) if rules.budget.take() => admission,
+                not_admitted => {
+                    rules.ration.give_back(dataset);
+                    not_admitted??;
+                    rules.stop.no_new_attempts();
+                    return Err(self.stopped());
+                }
+            };
             let sent = admission.at;
             let Heard { heard, permit, pass } = attempt(rules, provider, call, tries.number(), admission).await;
             let (trouble, mut record, connection) = match heard {

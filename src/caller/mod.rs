@@ -17,6 +17,7 @@ mod pacer;
 mod pause;
 mod place;
 mod provider;
+mod ration;
 mod reach;
 mod request;
 mod retry;
@@ -33,6 +34,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 pub use body::{Answer, Judge};
 pub use call::{Call, End, Failure, Fetched};
 pub use clock::{Clock, Nanos};
@@ -41,6 +44,7 @@ pub use http::ClientError;
 pub use pacer::Pacer;
 pub use place::{Place, Places};
 pub use provider::{LimitsError, ProviderLimits};
+pub use ration::{Exhausted, Ration, Unrationed};
 pub use request::{KeyParam, PageRequest};
 pub use tls::CaFileError;
 
@@ -81,6 +85,8 @@ pub struct Surroundings {
     /// For the jitter of retry waits.
     pub random: Random,
     pub listener: Arc<dyn Listener>,
+    /// Counts the calls of the day.
+    pub ration: Arc<dyn Ration>,
 }
 
 /// A caller that cannot be made.
@@ -106,7 +112,7 @@ impl Caller {
 
     fn with_wire(
         settings: CallerSettings,
-        Surroundings { clock, random, listener }: Surroundings,
+        Surroundings { clock, random, listener, ration }: Surroundings,
         wire: impl Fn(&Arc<Pacer>) -> Result<Box<dyn Wire>, CallerError>,
     ) -> Result<Self, CallerError> {
         let mut providers = HashMap::new();
@@ -119,7 +125,7 @@ impl Caller {
             providers.insert(name, provider);
         }
         let budget = Budget::new(settings.max_calls);
-        let rules = Rules { retry: settings.retry, clock, random, listener, stop: Stop::default(), budget };
+        let rules = Rules { retry: settings.retry, clock, random, listener, stop: Stop::default(), budget, ration };
         Ok(Self { rules: Arc::new(rules), providers: Arc::new(providers) })
     }
 
@@ -151,7 +157,7 @@ impl Caller {
     /// let settings = CallerSettings { providers: vec![limits], http, retry, max_calls: None };
     /// let clock = Clock::precise();
     /// let surroundings =
-    ///     Surroundings { clock, random: Arc::new(fastrand::f64), listener: Arc::new(Listeners::default()) };
+    ///     Surroundings { clock, random: Arc::new(fastrand::f64), listener: Arc::new(Listeners::default()), ration: Arc::new(Unrationed) };
     /// let caller = Caller::new(settings, surroundings)?;
     ///
     /// let call = Call {
@@ -187,6 +193,13 @@ impl Caller {
     pub fn stop_api(&self, provider: &Name, dataset: &Name, why: &str) {
         if let Some(provider) = self.providers.get(provider) {
             provider.apis.leave_alone(dataset, None, why);
+        }
+    }
+
+    /// Nobody asks for a dataset of the provider before then: what an earlier run was told still holds.
+    pub fn leave_alone(&self, provider: &Name, dataset: &Name, until: Timestamp, why: &str) {
+        if let Some(provider) = self.providers.get(provider) {
+            provider.apis.leave_alone(dataset, Some(until), why);
         }
     }
 

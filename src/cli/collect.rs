@@ -5,23 +5,23 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::caller::{CallerSettings, ProviderLimits};
-use crate::collect::conductor::Task;
+use crate::collect::conductor::{Task, Urgency};
 use crate::collect::harvest::{Gap, Harvest};
-use crate::collect::source::Source;
+use crate::collect::source::{Past, Source};
 use crate::definition::catalog::Catalog;
 use crate::definition::provider::Provider;
 use crate::model::name::Name;
 use crate::model::rate::Rate;
 use crate::model::secret::ServiceKey;
-use crate::plan::selection::{NeedsPerson, Selected};
+use crate::plan::selection::{NeedsPerson, Reason, Selected};
 use crate::report::exit::Exit;
 use crate::report::log::Verbosity;
 use crate::report::number::{counted, duration, grouped};
 use crate::report::result::{Caps, RunResult};
 use crate::report::summary::summary;
 use crate::settings::resolved::Settings;
-use crate::store::OpenMode;
 use crate::store::url::StoreUrl;
+use crate::store::{OpenMode, Store};
 
 use super::args::CollectArgs;
 use super::dry_run::dry_run;
@@ -55,18 +55,10 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     for list in setup.catalog.region_lists() {
         store.declare_regions(list, now).await?;
     }
-    let mut sources = HashMap::new();
-    for order in &orders {
-        let declared = store.declare(&order.dataset, now).await?;
-        let dialect = setup.catalog.dialect(&order.provider.dialect).expect("checked with the definitions");
-        let key = keys[&order.provider.id].clone();
-        let source = Source::new(order.dataset.clone(), order.provider.clone(), dialect.clone(), key, declared);
-        sources.insert(order.dataset.id.clone(), Arc::new(source));
-    }
+    let sources = sources(&orders, &keys, setup, &store, now).await?;
     let chosen = chosen(args, &orders, setup, Some(&store), now).await?;
     say_what_is_due(&orders, &chosen.selected, terminal);
-    let tasks =
-        chosen.selected.into_iter().map(|item| Task { source: sources[&item.dataset].clone(), partition: item.partition });
+    let tasks = chosen.selected.into_iter().map(|item| task(&sources, item));
     let command = std::env::args().collect::<Vec<_>>().join(" ");
     let run = Run {
         id: store.begin_run(&lock, &command, env!("CARGO_PKG_VERSION"), now).await?,
@@ -83,6 +75,37 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     let ended = run.execute(terminal).await;
     drop(lock);
     ended
+}
+
+async fn sources(
+    orders: &[Order],
+    keys: &HashMap<Name, Option<ServiceKey>>,
+    setup: &Setup,
+    store: &Store,
+    now: Timestamp,
+) -> Result<HashMap<Name, Arc<Source>>, CliError> {
+    let salt = store.salt().await?;
+    let mut sources = HashMap::new();
+    for Order { dataset, provider, .. } in orders {
+        let declared = store.declare(dataset, now).await?;
+        let dialect = setup.catalog.dialect(&provider.dialect).expect("checked with the definitions");
+        let key = keys[&provider.id].clone();
+        let key_id = key.as_ref().map_or_else(|| "none".to_owned(), |key| key.id(&salt));
+        let states = store.states(&dataset.id).await?;
+        let had_rows = states.iter().any(|state| state.published.as_ref().is_some_and(|snapshot| snapshot.rows > 0));
+        let past = if had_rows { Past::HadRows } else { Past::NeverHadRows };
+        let source = Source::new(dataset.clone(), provider.clone(), dialect.clone(), key, key_id, declared, past);
+        sources.insert(dataset.id.clone(), Arc::new(source));
+    }
+    Ok(sources)
+}
+
+fn task(sources: &HashMap<Name, Arc<Source>>, item: Selected<Name>) -> Task {
+    let urgency = match item.reason {
+        Reason::Recent | Reason::Failed | Reason::Held | Reason::Refresh => Urgency::Fresh,
+        Reason::Backfill => Urgency::Backlog,
+    };
+    Task { source: Arc::clone(&sources[&item.dataset]), partition: item.partition, urgency }
 }
 
 /// Partitions that keep failing are not asked in this run, and are told as missing all the same.

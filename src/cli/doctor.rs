@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::caller::{Answer, Call, Caller, CallerSettings, Clock, End, KeyParam, PageRequest, ProviderLimits, Surroundings};
+use crate::caller::{
+    Answer, Call, Caller, CallerSettings, Clock, End, KeyParam, PageRequest, ProviderLimits, Surroundings, Unrationed,
+};
 use crate::decode::{self, RawAnswer, Reading};
 use crate::definition::dataset::{AxisKind, Dataset};
 use crate::model::attempt::CallLabel;
@@ -199,6 +201,7 @@ fn caller(setup: &Setup, limits: ProviderLimits) -> Result<Caller, CliError> {
     retry.max_retries = retry.max_retries.min(1);
     let settings = CallerSettings { providers: vec![limits], http: setup.settings.http.clone(), retry, max_calls: None };
     let listener = Arc::new(Listeners(vec![Arc::new(Log)]));
-    let surroundings = Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener };
+    let surroundings =
+        Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener, ration: Arc::new(Unrationed) };
     Caller::new(settings, surroundings).map_err(|error| CliError::usage(error.to_string()))
 }

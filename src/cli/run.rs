@@ -1,12 +1,14 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{Caller, CallerSettings, Clock, Surroundings};
+use crate::caller::{Caller, CallerSettings, Clock, ProviderLimits, Surroundings};
 use crate::collect::conductor::{Conductor, Task};
 use crate::collect::harvest::Harvest;
+use crate::collect::ration::{Allowance, DailyCalls};
 use crate::collect::writer::{Keeping, Writer};
 use crate::model::event::{Listener, Listeners};
 use crate::model::job::RunId;
@@ -52,9 +54,15 @@ impl Run {
         let planned = self.tasks.len() as u64;
         let progress = Arc::new(Progress::new(planned, self.caps.rate, self.caps.concurrency, terminal.bars.as_ref(), started));
         let listener: Arc<dyn Listener> = Arc::new(Listeners(vec![tally.clone(), progress.clone(), Arc::new(Log)]));
-        let surroundings =
-            Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener: Arc::clone(&listener) };
+        let calls = Arc::new(DailyCalls::new(self.store.clone(), Timestamp::now, allowances(&self.tasks)));
+        let surroundings = Surroundings {
+            clock: Clock::precise(),
+            random: Arc::new(fastrand::f64),
+            listener: Arc::clone(&listener),
+            ration: calls.clone(),
+        };
         let caller = Caller::new(self.calling, surroundings).map_err(|error| CliError::usage(error.to_string()))?;
+        recall_blocks(&self.tasks, &self.store, &caller, started_at).await?;
         let keeping = Keeping {
             superseded: if self.keeping.keep_snapshots { Superseded::Kept } else { Superseded::Removed },
             bodies: self.keeping.keep_bodies,
@@ -70,6 +78,8 @@ impl Run {
             listener,
             max_pages: self.max_pages,
             pages_ahead: self.pages_ahead,
+            now: Timestamp::now,
+            calls: Arc::clone(&calls),
             stop: stop.clone(),
         };
 
@@ -87,6 +97,7 @@ impl Run {
             }
         };
         progress.finish();
+        calls.settle().await?;
         let stored = writer.finish().await;
         let mut harvest = self.known;
         match (collected, stored) {
@@ -99,6 +110,33 @@ impl Run {
         let counts = tally.counts();
         Ok((RunResult::new(self.id, exit, started_at, started.elapsed(), harvest, &counts, self.caps), exit))
     }
+}
+
+/// What each API of the run may be asked a day.
+fn allowances(tasks: &[Task]) -> Vec<Allowance> {
+    let mut by_dataset = BTreeMap::new();
+    for Task { source, .. } in tasks {
+        by_dataset.entry(&source.dataset.id).or_insert_with(|| Allowance {
+            dataset: source.dataset.id.clone(),
+            key_id: source.key_id.clone(),
+            daily_calls: source.provider.daily_calls,
+            zone: ProviderLimits::of(&source.provider).zone,
+        });
+    }
+    by_dataset.into_values().collect()
+}
+
+/// What earlier runs were told of these APIs still holds.
+async fn recall_blocks(tasks: &[Task], store: &Store, caller: &Caller, now: Timestamp) -> Result<(), CliError> {
+    let sources: BTreeMap<_, _> = tasks.iter().map(|task| (&task.source.dataset.id, &task.source)).collect();
+    for state in store.api_states().await? {
+        let Some(source) = sources.get(&state.dataset).filter(|source| source.key_id == state.key_id) else { continue };
+        if let Some(until) = state.blocked_until.filter(|until| *until > now) {
+            let why = state.why.unwrap_or_else(|| "an earlier run was told so".to_owned());
+            caller.leave_alone(&source.provider.id, &source.dataset.id, until, &why);
+        }
+    }
+    Ok(())
 }
 
 /// The severest thing that happened.

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -8,11 +9,12 @@ use tokio_util::sync::CancellationToken;
 use crate::caller::{Caller, Places};
 use crate::model::event::Listener;
 use crate::model::partition::Partition;
-use crate::model::verdict::Verdict;
 
-use super::harvest::{Gap, Harvest};
+use super::gathering::Gathering;
+use super::harvest::Harvest;
+use super::ration::DailyCalls;
 use super::source::Source;
-use super::worker::{self, Refusal, Report, Workshop};
+use super::worker::{self, Report, Workshop};
 use super::writer::{Desk, WriterGone};
 
 /// A partition to collect, and where from.
@@ -20,6 +22,15 @@ use super::writer::{Desk, WriterGone};
 pub struct Task {
     pub source: Arc<Source>,
     pub partition: Partition,
+    pub urgency: Urgency,
+}
+
+/// Whether a partition may use the last calls of a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urgency {
+    Fresh,
+    /// It fills up an old backlog: some calls are kept back from it.
+    Backlog,
 }
 
 /// Collects partitions, those of each provider in their order.
@@ -31,6 +42,8 @@ pub struct Conductor {
     pub max_pages: u32,
     /// Pages of one partition that may be asked for side by side, beyond the one that is next; 0 is one by one.
     pub pages_ahead: u32,
+    pub now: fn() -> Timestamp,
+    pub calls: Arc<DailyCalls>,
     /// Cancelled when no further partition is to be begun.
     pub stop: CancellationToken,
 }
@@ -57,8 +70,15 @@ impl Conductor {
                 max_pages: self.max_pages,
                 pages_ahead: self.pages_ahead,
                 ahead_slots: Arc::new(Semaphore::new(concurrency)),
+                now: self.now,
             };
-            dispatchers.spawn(dispatch(workshop, tasks, Places::new(concurrency * 2), self.stop.clone()));
+            dispatchers.spawn(dispatch(
+                workshop,
+                tasks,
+                Places::new(concurrency * 2),
+                Arc::clone(&self.calls),
+                self.stop.clone(),
+            ));
         }
         drop(self.desk);
         let mut harvest = Harvest::default();
@@ -73,83 +93,57 @@ impl Conductor {
 ///
 /// There are twice as many places as calls may be in flight, so that a permit never waits for a worker; a worker in a
 /// long wait gives its place to the next partition.
-async fn dispatch(workshop: Workshop, tasks: Vec<Task>, places: Places, stop: CancellationToken) -> Result<Harvest, WriterGone> {
-    let mut harvest = Harvest::default();
-    harvest.partitions.planned = tasks.len() as u64;
+async fn dispatch(
+    workshop: Workshop,
+    tasks: Vec<Task>,
+    places: Places,
+    calls: Arc<DailyCalls>,
+    stop: CancellationToken,
+) -> Result<Harvest, WriterGone> {
+    let mut gathering = Gathering::new(workshop.caller.clone(), workshop.desk.clone());
+    tasks.iter().for_each(|task| gathering.plan(&task.source));
     let mut open = JoinSet::new();
-    for Task { source, partition } in tasks {
+    for Task { source, partition, urgency } in tasks {
         let taken = if stop.is_cancelled() || workshop.caller.is_stopping() {
             None
         } else {
             stop.run_until_cancelled(places.take()).await
         };
         let Some(place) = taken else {
-            harvest.skip(&source, partition);
+            gathering.skip(&source, partition);
             continue;
         };
-        if let Some(why) = workshop.caller.stopped_api(&source.provider.id, &source.dataset.id) {
-            harvest.put_off(&source, partition, why);
+        let stopped = workshop.caller.stopped_api(&source.provider.id, &source.dataset.id);
+        let objection = match (stopped, urgency) {
+            (Some(why), _) => Some(why),
+            (None, Urgency::Backlog) => calls.kept_back(&source.dataset.id, source.provider.reserve_calls).await,
+            (None, Urgency::Fresh) => None,
+        };
+        if let Some(why) = objection {
+            gathering.put_off(&source, partition, why);
             continue;
         }
         let work = worker::collect(workshop.clone(), Arc::clone(&source), partition, place);
         open.spawn(async move { (source, work.await) });
         while let Some(done) = open.try_join_next() {
-            harvest.bring_in(done)?;
+            take_in(&mut gathering, done)?;
         }
         if open.len() >= MOST_OPEN
             && let Some(done) = open.join_next().await
         {
-            harvest.bring_in(done)?;
+            take_in(&mut gathering, done)?;
         }
     }
     while let Some(done) = open.join_next().await {
-        harvest.bring_in(done)?;
+        take_in(&mut gathering, done)?;
     }
-    Ok(harvest)
+    gathering.finish().await
 }
 
 type Done = Result<(Arc<Source>, Result<Report, WriterGone>), tokio::task::JoinError>;
 
-impl Harvest {
-    fn bring_in(&mut self, done: Done) -> Result<(), WriterGone> {
-        let (source, report) = done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
-        let report = report?;
-        let ending = &report.ending;
-        self.add(ending.verdict);
-        self.rows.promised += ending.promised_last.unwrap_or(0);
-        self.rows.received += ending.received;
-        self.rows.published += report.published;
-        self.refused += match report.refusal {
-            Refusal::Refused => 1,
-            Refusal::Otherwise => 0,
-        };
-        if !ending.verdict.is_published() {
-            self.add_gap(Gap {
-                dataset: source.dataset.id.clone(),
-                partition: report.partition,
-                verdict: ending.verdict.as_str(),
-                page: report.page.map(|page| page.0),
-                promised: ending.promised_last,
-                received: ending.received,
-                why: report.why.unwrap_or_default(),
-                hint: report.hint,
-            });
-        }
-        Ok(())
-    }
-
-    /// Its API is left alone: the partition was not even begun.
-    fn put_off(&mut self, source: &Source, partition: Partition, why: String) {
-        self.add(Verdict::Deferred);
-        self.add_gap(not_begun(source, partition, Verdict::Deferred.as_str(), why));
-    }
-
-    fn skip(&mut self, source: &Source, partition: Partition) {
-        self.partitions.skipped += 1;
-        self.add_gap(not_begun(source, partition, "skipped", "the run was stopped before it was begun".to_owned()));
-    }
-}
-
-fn not_begun(source: &Source, partition: Partition, verdict: &'static str, why: String) -> Gap {
-    Gap { dataset: source.dataset.id.clone(), partition, verdict, page: None, promised: None, received: 0, why, hint: None }
+fn take_in(gathering: &mut Gathering, done: Done) -> Result<(), WriterGone> {
+    let (source, report) = done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+    gathering.bring_in(source, report?);
+    Ok(())
 }

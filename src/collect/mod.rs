@@ -1,9 +1,13 @@
 //! The conductor: workers walk pages, one writer stores them, events tell the world.
 
 mod ahead;
+mod calls;
 pub mod conductor;
+mod gathering;
 pub mod harvest;
 mod judge;
+mod left;
+pub mod ration;
 pub mod source;
 mod worker;
 pub mod writer;

@@ -1,5 +1,9 @@
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32};
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 use crate::caller::{KeyParam, PageRequest};
 use crate::definition::dataset::{Dataset, Paging};
@@ -18,9 +22,20 @@ pub struct Source {
     pub provider: Arc<Provider>,
     pub dialect: Arc<Dialect>,
     pub key: Option<ServiceKey>,
+    /// Names the key in the ledger: a salted digest.
+    pub key_id: String,
     pub declared: Declared,
+    /// Whether any partition of it ever had a row. Until one has, proven zeros are not believed.
+    pub(super) has_had_rows: AtomicBool,
     /// Calls refused as invalid since the last page.
     pub(super) invalid_in_a_row: AtomicU32,
+}
+
+/// What the store tells of a dataset before a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    HadRows,
+    NeverHadRows,
 }
 
 impl Source {
@@ -29,9 +44,20 @@ impl Source {
         provider: Arc<Provider>,
         dialect: Arc<Dialect>,
         key: Option<ServiceKey>,
+        key_id: String,
         declared: Declared,
+        past: Past,
     ) -> Self {
-        Self { dataset, provider, dialect, key, declared, invalid_in_a_row: AtomicU32::new(0) }
+        let has_had_rows = AtomicBool::new(past == Past::HadRows);
+        Self { dataset, provider, dialect, key, key_id, declared, has_had_rows, invalid_in_a_row: AtomicU32::new(0) }
+    }
+
+    /// The provider's day at an instant, and the instant it ends.
+    pub fn day(&self, now: Timestamp) -> (Date, Timestamp) {
+        let zone = TimeZone::get(&self.provider.zone).expect("checked with the definitions and settings");
+        let today = now.to_zoned_datetime(zone);
+        let midnight = today.tomorrow().and_then(|tomorrow| tomorrow.start_of_day());
+        (today.date(), midnight.map_or(Timestamp::MAX, |midnight| midnight.timestamp()))
     }
 
     /// The request for the page a walk asks for.

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
-use crate::caller::{Answer, Call, Caller, End, Failure, Place};
-use crate::model::attempt::CallLabel;
+use crate::caller::{Answer, Caller, End, Failure, Place};
 use crate::model::event::{Event, Listener};
 use crate::model::job::{PageNumber, ReadNumber};
 use crate::model::outcome::{Scope, Trouble, TroubleKind};
@@ -12,6 +12,7 @@ use crate::model::page::{Page, PageDigest};
 use crate::model::partition::Partition;
 use crate::model::verdict::Verdict;
 use crate::reconcile::ending::Ending;
+use crate::reconcile::guard::Suspicion;
 use crate::reconcile::step::{Ask, Purpose, Step};
 use crate::reconcile::verification::RowSet;
 use crate::reconcile::walk::Walk;
@@ -19,9 +20,10 @@ use crate::reconcile::walk::ahead::Unfit;
 use crate::store::job::{Job, Settled, Started, StoredPageFacts};
 
 use super::ahead::Ahead;
-use super::judge::judge_for;
+use super::calls::Calls;
+use super::left::Left;
 use super::source::Source;
-use super::writer::{Desk, PageOrder, WriterGone};
+use super::writer::{Desk, EndOrder, Ended, PageOrder, WriterGone};
 
 /// What the workers of a run share.
 #[derive(Clone)]
@@ -34,6 +36,7 @@ pub(super) struct Workshop {
     pub(super) pages_ahead: u32,
     /// How many of them over all walks.
     pub(super) ahead_slots: Arc<Semaphore>,
+    pub(super) now: fn() -> Timestamp,
 }
 
 /// What a worker brings home.
@@ -47,6 +50,16 @@ pub(super) struct Report {
     pub(super) hint: Option<String>,
     pub(super) refusal: Refusal,
     pub(super) published: u64,
+    pub(super) doubt: Doubt,
+}
+
+/// Why a job is held, if it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    None,
+    Suspicious(Suspicion),
+    /// It is empty, and no partition of its dataset ever had a row.
+    FirstEver,
 }
 
 /// Whether the job ended because key or permission was refused.
@@ -54,15 +67,6 @@ pub(super) struct Report {
 pub(super) enum Refusal {
     Refused,
     Otherwise,
-}
-
-/// How a walk was left.
-struct Left {
-    ending: Ending,
-    page: Option<PageNumber>,
-    why: Option<String>,
-    hint: Option<String>,
-    refusal: Refusal,
 }
 
 /// Collects one partition: one job from its start to its verdict.
@@ -79,31 +83,33 @@ pub(super) async fn collect(
     let mut worker = Worker { workshop, source, partition, place, job, read, ahead };
     let left = worker.walk(stored).await?;
     worker.abandon().await?;
-    let Worker { workshop, partition, job, read, .. } = worker;
-    let settled = workshop.desk.end(job.clone(), read, left.ending.clone(), left.why.clone()).await?;
-    let (verdict, published) = match settled {
-        Settled::Published { .. } | Settled::Unchanged => (left.ending.verdict, left.ending.received),
-        Settled::Accepted { verdict, .. } => (verdict, left.ending.received),
-        Settled::Waiting | Settled::Kept => (left.ending.verdict, 0),
+    let Worker { workshop, source, partition, job, read, .. } = worker;
+    let left = left.disbelieved(&source);
+    let (day, _) = source.day((workshop.now)());
+    let end = EndOrder { job: job.clone(), read, ending: left.ending.clone(), why: left.why, day };
+    let Ended { verdict, why, settled, suspicion } = workshop.desk.end(end).await?;
+    let published = match settled {
+        Settled::Published { .. } | Settled::Unchanged | Settled::Accepted { .. } => left.ending.received,
+        Settled::Waiting | Settled::Kept => 0,
     };
-    let left = Left { ending: Ending { verdict, ..left.ending }, ..left };
+    let (hint, doubt) = match (verdict, suspicion) {
+        (Verdict::Held, suspicion) => {
+            let hint =
+                format!("look at it with `gapless why {dataset} {partition}`, then `gapless accept {dataset} {partition}`");
+            (Some(hint), suspicion.map_or(Doubt::FirstEver, Doubt::Suspicious))
+        }
+        (_, _) => (left.hint, Doubt::None),
+    };
     workshop.listener.hear(&Event::JobEnded {
         job: job.id(),
         dataset,
         partition: partition.clone(),
-        verdict: left.ending.verdict,
+        verdict,
         rows: left.ending.received,
-        why: left.why.clone(),
+        why: why.clone(),
     });
-    Ok(Report {
-        partition,
-        ending: left.ending,
-        page: left.page,
-        why: left.why,
-        hint: left.hint,
-        refusal: left.refusal,
-        published,
-    })
+    let ending = Ending { verdict, ..left.ending };
+    Ok(Report { partition, ending, page: left.page, why, hint, refusal: left.refusal, published, doubt })
 }
 
 struct Worker {
@@ -237,7 +243,13 @@ impl Worker {
                 self.count_invalid(&trouble);
                 Verdict::Failed
             }
-            TroubleKind::SlowDown | TroubleKind::Spent | TroubleKind::Later => Verdict::Deferred,
+            TroubleKind::Spent => {
+                let (_, until) = self.source.day((self.workshop.now)());
+                let (dataset, key_id) = (self.source.dataset.id.clone(), self.source.key_id.clone());
+                self.workshop.desk.block(dataset, key_id, until, trouble.why.clone()).await?;
+                Verdict::Deferred
+            }
+            TroubleKind::SlowDown | TroubleKind::Later => Verdict::Deferred,
             TroubleKind::Refused => Verdict::Deferred,
         };
         let refusal = match trouble.kind {
@@ -270,44 +282,6 @@ impl Worker {
         self.read = read;
         self.workshop.listener.hear(&Event::ReadRestarted { job: self.job.id(), read, why });
         self.workshop.desk.open_read(self.job.clone(), read).await
-    }
-}
-
-/// What every call of a job has in common.
-struct Calls<'a> {
-    source: &'a Arc<Source>,
-    partition: &'a Partition,
-    job: &'a Job,
-    place: &'a Place,
-}
-
-impl Calls<'_> {
-    fn call(&self, ask: &Ask) -> Call {
-        Call {
-            provider: self.source.provider.id.clone(),
-            label: CallLabel {
-                dataset: self.source.dataset.id.clone(),
-                partition: self.partition.clone(),
-                job: self.job.id(),
-                read: ask.read,
-                page: ask.page,
-            },
-            request: self.source.request(self.partition, ask),
-            judge: judge_for(self.source, self.partition, ask.due),
-            place: Some(self.place.clone()),
-            abandoned: None,
-        }
-    }
-}
-
-impl Left {
-    fn at(ending: Ending) -> Self {
-        let why = ending.cause.as_ref().map(ToString::to_string);
-        Self { ending, page: None, why, hint: None, refusal: Refusal::Otherwise }
-    }
-
-    fn broken_off(walk: &Walk, verdict: Verdict, ask: &Ask, why: String) -> Self {
-        Self { ending: walk.broken_off(verdict), page: Some(ask.page), why: Some(why), hint: None, refusal: Refusal::Otherwise }
     }
 }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use jiff::tz::TimeZone;
+use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 
@@ -9,14 +9,17 @@ use crate::model::attempt::Attempt;
 use crate::model::body::KeptBody;
 use crate::model::event::{Event, Listener};
 use crate::model::job::{PageNumber, ReadNumber, RunId};
+use crate::model::name::Name;
 use crate::model::page::Page;
 use crate::model::partition::Partition;
 use crate::model::record::RowHash;
+use crate::model::verdict::Verdict;
 use crate::reconcile::ending::Ending;
+use crate::reconcile::guard::{Suspicion, Tolerance, suspicion};
 use crate::store::Store;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
-use crate::store::job::{Job, JobEnd, Settled, Started, StoredPage, Superseded};
+use crate::store::job::{Decision, Job, JobEnd, Settled, Started, StoredPage, Superseded};
 
 /// The one writer of a run: a thread that does what workers send it, in order.
 ///
@@ -56,13 +59,34 @@ pub struct PageOrder {
     pub attempts: Vec<Attempt>,
 }
 
+/// A job that is to be ended.
+pub struct EndOrder {
+    pub job: Job,
+    pub read: ReadNumber,
+    pub ending: Ending,
+    pub why: Option<String>,
+    /// The provider's day.
+    pub day: Date,
+}
+
+/// A job that was ended: what became of it after the guards had looked at it.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    pub verdict: Verdict,
+    pub why: Option<String>,
+    pub settled: Settled,
+    pub suspicion: Option<Suspicion>,
+}
+
 enum Order {
     Start { declared: Declared, partition: Partition, reply: oneshot::Sender<Started> },
     Page(Box<PageOrder>),
     Attempts(Vec<Attempt>),
     OpenRead { job: Job, read: ReadNumber },
     Published { job: Job, reply: oneshot::Sender<Vec<RowHash>> },
-    End { job: Job, read: ReadNumber, ending: Ending, why: Option<String>, reply: oneshot::Sender<Settled> },
+    End { end: Box<EndOrder>, reply: oneshot::Sender<Ended> },
+    Accept { declared: Declared, partition: Partition, why: &'static str, reply: oneshot::Sender<()> },
+    Block { dataset: Name, key_id: String, until: Timestamp, why: String },
 }
 
 /// A job whose oldest page is older is not gone on with: pages of different days don't make one snapshot.
@@ -120,8 +144,19 @@ impl Desk {
         self.ask(|reply| Order::Published { job, reply }).await
     }
 
-    pub async fn end(&self, job: Job, read: ReadNumber, ending: Ending, why: Option<String>) -> Result<Settled, WriterGone> {
-        self.ask(|reply| Order::End { job, read, ending, why, reply }).await
+    /// Ends a job; the guards may hold what it brought.
+    pub async fn end(&self, end: EndOrder) -> Result<Ended, WriterGone> {
+        self.ask(|reply| Order::End { end: Box::new(end), reply }).await
+    }
+
+    /// Publishes what is held of a partition, since the reason to hold it is gone.
+    pub async fn accept(&self, declared: Declared, partition: Partition, why: &'static str) -> Result<(), WriterGone> {
+        self.ask(|reply| Order::Accept { declared, partition, why, reply }).await
+    }
+
+    /// Remembers that an API is not to be asked before then.
+    pub async fn block(&self, dataset: Name, key_id: String, until: Timestamp, why: String) -> Result<(), WriterGone> {
+        self.send(Order::Block { dataset, key_id, until, why }).await
     }
 
     async fn send(&self, order: Order) -> Result<(), WriterGone> {
@@ -171,10 +206,14 @@ impl Scribe {
                 Order::Published { job, reply } => {
                     let _ = reply.send(self.store.published_hashes(job.declared(), job.partition()).await?);
                 }
-                Order::End { job, read, ending, why, reply } => {
-                    let settled = self.end(&job, read, &ending, why.as_deref()).await?;
-                    let _ = reply.send(settled);
+                Order::End { end, reply } => drop(reply.send(self.end(*end).await?)),
+                Order::Accept { declared, partition, why, reply } => {
+                    let (superseded, now) = (self.keeping.superseded, (self.now)());
+                    let decision = Decision::Accept { who: "gapless", why, superseded, now };
+                    self.store.decide(&declared, &partition, decision).await?;
+                    let _ = reply.send(());
                 }
+                Order::Block { dataset, key_id, until, why } => self.store.block(&dataset, &key_id, until, &why).await?,
             }
         }
         Ok(())
@@ -201,23 +240,43 @@ impl Scribe {
         Ok(())
     }
 
-    async fn end(&self, job: &Job, read: ReadNumber, ending: &Ending, why: Option<&str>) -> Result<Settled, StoreError> {
-        let now = (self.now)();
+    async fn end(&self, order: EndOrder) -> Result<Ended, StoreError> {
+        let EndOrder { job, read, ending, why, day } = order;
+        let suspicion = match ending.verdict.is_published() {
+            true => self.suspicion(&job, day).await?,
+            false => None,
+        };
+        let (verdict, why) = match &suspicion {
+            Some(suspicion) => (Verdict::Held, Some(suspicion.to_string())),
+            None => (ending.verdict, why),
+        };
         let end = JobEnd {
-            job,
-            verdict: ending.verdict,
-            why,
+            job: &job,
+            verdict,
+            why: why.as_deref(),
             promised_first: ending.promised_first,
             promised_last: ending.promised_last,
             received: ending.received,
             distinct: ending.distinct,
             read,
             superseded: self.keeping.superseded,
-            // Nothing is held yet, so nothing asks for the day.
-            day: now.to_zoned_datetime(TimeZone::UTC).date(),
-            now,
+            day,
+            now: (self.now)(),
         };
-        self.store.end_job(end).await
+        let settled = self.store.end_job(end).await?;
+        let verdict = match settled {
+            Settled::Accepted { verdict, .. } => verdict,
+            Settled::Published { .. } | Settled::Unchanged | Settled::Waiting | Settled::Kept => verdict,
+        };
+        Ok(Ended { verdict, why, settled, suspicion })
+    }
+
+    /// Why what a job brought is not to take the place of what is published.
+    async fn suspicion(&self, job: &Job, day: Date) -> Result<Option<Suspicion>, StoreError> {
+        let Some(before) = self.store.published_facts(job.declared(), job.partition()).await? else { return Ok(None) };
+        let now = self.store.collected_facts(job).await?;
+        let month = job.partition().value("month").and_then(|month| month.parse().ok());
+        Ok(suspicion(&before, &now, Tolerance::of(month, day)))
     }
 }
 

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::caller::{Call, Caller, CallerError, CallerSettings, Clock, Failure, Fetched, Judge, PageRequest, Surroundings};
+use crate::caller::{
+    Call, Caller, CallerError, CallerSettings, Clock, Failure, Fetched, Judge, PageRequest, Surroundings, Unrationed,
+};
 use crate::decode::{self, RawAnswer, Reading};
 use crate::definition::catalog::Catalog;
 use crate::definition::dataset::Dataset;
@@ -54,8 +56,12 @@ impl Stand {
         let scenario = Scenario::from_toml(scenario)?;
         let tell = move |_: &RequestLine| tell.send_modify(|done| *done += 1);
         let portal = Portal::start_telling(scenario, (Ipv4Addr::LOCALHOST, 0).into(), tell).await?;
-        let surroundings =
-            Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener: Arc::new(Listeners::default()) };
+        let surroundings = Surroundings {
+            clock: Clock::precise(),
+            random: Arc::new(fastrand::f64),
+            listener: Arc::new(Listeners::default()),
+            ration: Arc::new(Unrationed),
+        };
         let catalog = Catalog::builtin();
         let dataset = catalog.dataset("apt_trade").expect("it is shipped").clone();
         let dialect = catalog.dialect(&Name::literal("data_go_kr")).expect("it is shipped").clone();

@@ -276,7 +276,12 @@ impl World {
 }
 
 fn surroundings(clock: &Clock, ears: &Ears) -> Surroundings {
-    Surroundings { clock: clock.clone(), random: Arc::new(|| 0.5), listener: Arc::new(ears.clone()) }
+    Surroundings {
+        clock: clock.clone(),
+        random: Arc::new(|| 0.5),
+        listener: Arc::new(ears.clone()),
+        ration: Arc::new(Unrationed),
+    }
 }
 
 fn outcomes(attempts: &[Attempt]) -> Vec<Outcome> {
