@@ -13,7 +13,7 @@ const SLOW_CALL: Duration = Duration::from_millis(500);
 const MOST: u32 = 32;
 /// Calls that wait to be tried again, and for how long.
 const WAITING: u32 = 4;
-const WAIT: Duration = Duration::from_millis(1_500);
+pub(super) const WAIT: Duration = Duration::from_millis(1_500);
 
 /// Of 2c slow calls at once just c are at the portal at a time.
 pub(super) async fn measure_in_flight(stated: &CallerSettings, acting: &CallerSettings) -> Result<Measurement, StandError> {
@@ -44,7 +44,10 @@ pub(super) async fn measure_in_flight(stated: &CallerSettings, acting: &CallerSe
 
 /// Calls that wait to be tried again hold no permit: with all permits' calls waiting, another passes.
 pub(super) async fn measure_freed(acting: &CallerSettings) -> Result<Measurement, StandError> {
-    let mut settings = without_limits(acting);
+    freed(without_limits(acting)).await
+}
+
+pub(super) async fn freed(mut settings: CallerSettings) -> Result<Measurement, StandError> {
     settings.providers[0].concurrency = WAITING;
     settings.retry.max_retries = 1;
     (settings.retry.delay, settings.retry.max_delay) = (WAIT, WAIT);

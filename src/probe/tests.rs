@@ -2,8 +2,9 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
-use super::limits::{Proof, ProofVerdict, proof, prove};
-use super::pauses;
+use super::limits::{Finding, Measurement, Proof, ProofVerdict, proof, prove};
+use super::stand::without_limits;
+use super::{pauses, permits};
 use crate::caller::{CallerSettings, ProviderLimits};
 use crate::model::name::Name;
 use crate::model::rate::Rate;
@@ -118,6 +119,15 @@ async fn a_server_that_is_not_heard_is_found_out() {
     check(|acting| acting.retry.retry_after = RetryAfterRule::Ignore, "pause after a refusal for speed").await;
 }
 
+/// No setting makes a call keep its permit while it waits to be tried again. A rest as long as the wait comes to the same.
+#[tokio::test]
+async fn permits_held_through_a_wait_are_found_out() {
+    let mut settings = without_limits(&stated());
+    assert_eq!(permits::freed(settings.clone()).await.unwrap().finding, Finding::Acts);
+    settings.retry.error_pause = permits::WAIT;
+    assert_eq!(permits::freed(settings).await.unwrap().finding, Finding::Late);
+}
+
 /// No setting switches the pause off. A refusal that the dialect takes for a passing fault does: nobody pauses.
 #[tokio::test]
 async fn a_pause_that_nobody_makes_is_found_out() {
@@ -134,7 +144,6 @@ async fn a_pause_that_nobody_makes_is_found_out() {
 
 #[tokio::test]
 async fn what_comes_late_once_is_measured_again_and_what_is_always_late_fails() {
-    use super::limits::{Finding, Measurement};
     let check = async |findings: &[Finding], verdict, measured: &str| {
         let next = std::cell::Cell::new(0);
         let measure = async || {
