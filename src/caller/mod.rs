@@ -1,7 +1,54 @@
 //! The one place that makes HTTP requests.
 //!
-//! Order, outer to inner: retry, permit, slot, HTTP. While a call waits to be tried again it holds neither a permit nor
-//! its worker's place. Nothing in here shows the key: it stands in the URL, which only `http.rs` sees.
+//! A [`Call`] asks for one page of one dataset; [`Caller::fetch`] asks until that is final, and says so in one of two
+//! ways: [`Fetched`], a page or a proof of none, or [`Failure`], with the [`End`] of the call on top and every attempt
+//! below it. Whatever happens in between (retries, pauses, refusals) is told to the listener and is no business of whoever
+//! asks. All clones of a [`Caller`] share its limits.
+//!
+//! # The order of things
+//!
+//! Outer to inner: retry, API, pause, permit, slot, HTTP.
+//!
+//! | step | file | what it does | whom it holds up |
+//! |---|---|---|---|
+//! | retry | `fetch`, `retry` | tries again what heals by itself, after waits that grow; holds no permit meanwhile | this call |
+//! | API | `api`, `reach` | leaves a dataset alone that refused the key or whose day is spent | all calls of the dataset |
+//! | pause | `traffic`, `pause`, `slowdown` | after a refusal for speed nobody asks; then single canaries | all calls of the provider |
+//! | permit | `provider` | so many requests in flight | all calls of the provider |
+//! | slot | `pacer` | so many requests a second, one by one | all calls of the provider |
+//! | HTTP | `attempt`, `wire`, `http`, `connect` | one request; connect, read and total timeout | this attempt |
+//!
+//! An attempt is one request on the wire, no more and no less: redirects, proxies and the client's own retries are off.
+//! An API is a provider's dataset: a run asks each provider with one key.
+//!
+//! # How far a trouble reaches
+//!
+//! An answer without a page has a kind and a scope, and `reach` says what they do beyond their call. A spent quota leaves
+//! its dataset alone until midnight in the provider's zone. A refused key is doubted first: one call asks again, alone,
+//! while the others of its dataset wait; refused again, the dataset or the whole provider is left alone for the run. What
+//! is left alone ends as [`End::Deferred`], those who wait at once.
+//!
+//! # How a call ends early
+//!
+//! - [`Caller::stop_claiming`]: no attempt begins, those in flight land. [`Caller::stop_now`]: these end as well.
+//! - [`Call::abandoned`]: the same for one call whose walk is over.
+//! - [`Caller::stop_api`]: the same for one dataset.
+//! - The calls the run may make are used up: all others are deferred.
+//! - [`Caller::fetch`] is dropped: permit, place, canary and doubt go back, and its request in flight is cut off.
+//!
+//! # Waiting
+//!
+//! A worker's [`Place`] is given to another while its calls wait for a second or longer, so partitions that keep failing
+//! do not slow healthy ones. No call waits for a time that is named and more than a minute off: it is deferred until then.
+//! All time comes from one [`Clock`], so that tests can pause it.
+//!
+//! # What is not here
+//!
+//! There is no circuit breaker: a server that is down is asked by every call as often as its retries say. Its place is
+//! `api`. Headers that announce a rate (`RateLimit-*`) are not read. The days of quotas are not counted: the provider says
+//! when one is spent, and that is forgotten with the run.
+//!
+//! Nothing in here shows the key: it stands in the URL, which only `http` sees.
 
 mod alarm;
 mod api;
