@@ -65,6 +65,12 @@ impl SqliteStore {
     }
 }
 
+pub fn row_count(tx: &Tx<'_>, declared: &Declared, job: JobId, read: ReadNumber) -> Result<u64, StoreError> {
+    let sql = format!("select count(*) from \"{}_rows\" where _job = ?1 and _read = ?2", declared.id());
+    let count = tx.first(&sql, params![job.0, read.0], |row| count_at(row, 0))?;
+    Ok(count.flatten().expect("counting brings one row"))
+}
+
 /// The row hashes of a snapshot, sorted: equal lists are equal multisets.
 pub fn row_hashes(tx: &Tx<'_>, declared: &Declared, job: JobId, read: ReadNumber) -> Result<Vec<RowHash>, StoreError> {
     let sql = format!("select _row_hash from \"{}_rows\" where _job = ?1 and _read = ?2", declared.id());

@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::SqliteStore;
-use super::content::row_hashes;
+use super::content::row_count;
 use super::held::hold;
 use super::jobs::{drop_snapshot, open_read_of};
 use super::ledger::instant;
@@ -81,7 +81,7 @@ fn snapshot<'a>(end: &JobEnd<'a>) -> Snapshot<'a> {
 }
 
 fn refuse_miscount(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<(), StoreError> {
-    let stored = row_hashes(tx, end.job.declared(), end.job.id(), end.read)?.len() as u64;
+    let stored = row_count(tx, end.job.declared(), end.job.id(), end.read)?;
     if stored == end.received {
         return Ok(());
     }
