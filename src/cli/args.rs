@@ -40,6 +40,17 @@ pub enum Command {
     Status(StatusArgs),
     /// Everything the ledger knows of one partition
     Why(WhyArgs),
+    /// Publish what is held
+    Accept(AcceptArgs),
+    /// Compare ledger, rows and kept answers with each other; change nothing
+    Audit(AuditArgs),
+    /// Read kept answers again after a definition has changed; call nobody
+    Replay(ReplayArgs),
+    /// The store as a whole
+    Store {
+        #[command(subcommand)]
+        command: StoreCommand,
+    },
     /// See the whole story in under a minute: a practice portal, no key, no network
     Demo,
     /// The datasets that can be collected
@@ -95,6 +106,9 @@ pub struct CollectArgs {
     /// End the run after so long, as `2h` or `90m`
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_runtime: Option<Duration>,
+    /// End with 0 instead of 6 when all that is deferred is older than the recent months
+    #[arg(long)]
+    pub deferred_ok: bool,
     /// Where to store, as sqlite://gapless.db; made when it is not there
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
@@ -157,6 +171,45 @@ pub struct WhyArgs {
     pub partition: String,
     #[command(flatten)]
     pub store: StoreArg,
+}
+
+#[derive(Debug, Args)]
+pub struct AcceptArgs {
+    pub dataset: Option<String>,
+    /// 11680,2024-03 or region=11680,month=2024-03
+    #[arg(value_name = "PARTITION")]
+    pub partitions: Vec<String>,
+    /// Everything that this run held
+    #[arg(long, value_name = "N", conflicts_with_all = ["dataset", "partitions"])]
+    pub run: Option<u32>,
+    /// Why it is right, for the ledger
+    #[arg(long, value_name = "TEXT", default_value = "looked at and found right")]
+    pub why: String,
+    #[command(flatten)]
+    pub store: StoreArg,
+}
+
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    #[command(flatten)]
+    pub store: StoreArg,
+}
+
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    pub dataset: String,
+    #[command(flatten)]
+    pub store: StoreArg,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Copy it to a file, whole or not at all; safe during a run
+    Backup {
+        file: PathBuf,
+        #[command(flatten)]
+        store: StoreArg,
+    },
 }
 
 #[derive(Debug, Subcommand)]

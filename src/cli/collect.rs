@@ -1,4 +1,4 @@
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,6 +26,7 @@ use crate::store::{OpenMode, Store};
 use super::args::CollectArgs;
 use super::dry_run::dry_run;
 use super::error::CliError;
+use super::key_lock::KeyLock;
 use super::orders::{Order, chosen, orders};
 use super::run::Run;
 use super::setup::{Setup, dataset_of, provider_flags};
@@ -52,6 +53,12 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
 
     let store = setup.open_store(&url, open_mode(args, &setup.settings, &url, terminal)?).await?;
     let lock = store.try_lock(&format!("process {}, begun {now:.0}", std::process::id()))?;
+    let folder = Path::new(setup.variable("TMPDIR").unwrap_or("/tmp"));
+    let providers: BTreeMap<&Name, &Provider> = orders.iter().map(|order| (&order.provider.id, &*order.provider)).collect();
+    let key_locks = providers
+        .values()
+        .map(|provider| KeyLock::try_take(provider, keys[&provider.id].as_ref(), folder))
+        .collect::<Result<Vec<_>, _>>()?;
     for list in setup.catalog.region_lists() {
         store.declare_regions(list, now).await?;
     }
@@ -71,9 +78,10 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
         max_pages: setup.settings.max_pages,
         pages_ahead: setup.settings.pages_ahead,
         max_runtime: args.max_runtime,
+        deferred_is_ok: args.deferred_ok,
     };
     let ended = run.execute(terminal).await;
-    drop(lock);
+    drop((lock, key_locks));
     ended
 }
 
@@ -102,7 +110,8 @@ async fn sources(
 
 fn task(sources: &HashMap<Name, Arc<Source>>, item: Selected<Name>) -> Task {
     let urgency = match item.reason {
-        Reason::Recent | Reason::Failed | Reason::Held | Reason::Refresh => Urgency::Fresh,
+        Reason::Recent => Urgency::Recent,
+        Reason::Failed | Reason::Held | Reason::Refresh => Urgency::Known,
         Reason::Backfill => Urgency::Backlog,
     };
     Task { source: Arc::clone(&sources[&item.dataset]), partition: item.partition, urgency }

@@ -110,6 +110,10 @@ fn parsed(line: &str) -> CollectArgs {
         | Command::Doctor(_)
         | Command::Status(_)
         | Command::Why(_)
+        | Command::Accept(_)
+        | Command::Audit(_)
+        | Command::Replay(_)
+        | Command::Store { .. }
         | Command::Demo
         | Command::Datasets { .. }
         | Command::Config { .. }

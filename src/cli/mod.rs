@@ -1,6 +1,9 @@
 //! The command line: one file per command.
 
+mod accept;
 mod args;
+mod audit;
+mod backup;
 mod collect;
 mod config;
 mod datasets;
@@ -9,8 +12,10 @@ mod doctor;
 mod dry_run;
 mod error;
 mod init;
+mod key_lock;
 mod orders;
 mod probe;
+mod replay;
 mod run;
 mod setup;
 mod signal;
@@ -56,6 +61,10 @@ async fn dispatch(cli: Cli, terminal: &mut Terminal) -> Result<Exit, CliError> {
         Command::Init(args) => init::run(&args, terminal).await,
         Command::Doctor(args) => doctor::run(&args, cli.config.as_deref(), terminal).await,
         Command::Status(args) => status::run(&args, cli.config.as_deref(), terminal).await,
+        Command::Accept(args) => accept::run(&args, cli.config.as_deref(), terminal).await,
+        Command::Audit(args) => audit::run(&args, cli.config.as_deref(), terminal).await,
+        Command::Replay(args) => replay::run(&args, cli.config.as_deref(), terminal).await,
+        Command::Store { command } => backup::run(&command, cli.config.as_deref(), terminal).await,
         Command::Why(args) => why::run(&args, cli.config.as_deref(), terminal).await,
         Command::Demo => demo::run(terminal).await,
         Command::Datasets { command } => datasets::run(&command, cli.config.as_deref(), terminal),
@@ -86,6 +95,10 @@ impl Command {
             Self::Init(_)
             | Self::Doctor(_)
             | Self::Why(_)
+            | Self::Accept(_)
+            | Self::Audit(_)
+            | Self::Replay(_)
+            | Self::Store { .. }
             | Self::Demo
             | Self::Datasets { .. }
             | Self::Config { .. }

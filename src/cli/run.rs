@@ -40,6 +40,8 @@ pub struct Run {
     /// Pages of one partition that may be asked for side by side.
     pub pages_ahead: u32,
     pub max_runtime: Option<Duration>,
+    /// Whether a run that left only older months for later ends well.
+    pub deferred_is_ok: bool,
 }
 
 /// How long a plain progress line stands before the next.
@@ -105,7 +107,12 @@ impl Run {
             (_, Err(error)) => return Err(error.into()),
             (Err(gone), Ok(())) => unreachable!("{gone}, and without an error"),
         }
-        let exit = exit_of(&harvest, ending.exit());
+        let exit = match exit_of(&harvest, ending.exit()) {
+            Exit::Deferred if self.deferred_is_ok && harvest.recent_deferred == 0 => Exit::Whole,
+            exit => exit,
+        };
+        let before = Timestamp::now().checked_sub(self.keeping.keep_attempts).unwrap_or(Timestamp::MIN);
+        self.store.prune_attempts(before).await?;
         self.store.end_run(self.id, exit.code(), Timestamp::now()).await?;
         let counts = tally.counts();
         Ok((RunResult::new(self.id, exit, started_at, started.elapsed(), harvest, &counts, self.caps), exit))

@@ -71,6 +71,11 @@ impl Setup {
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
     }
 
+    /// A variable of the environment.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.get(name).map(String::as_str)
+    }
+
     /// Every provider, with the user's settings in front.
     pub fn providers(&self) -> impl Iterator<Item = &Arc<Provider>> {
         self.providers.values()

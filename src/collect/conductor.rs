@@ -28,7 +28,10 @@ pub struct Task {
 /// Whether a partition may use the last calls of a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
-    Fresh,
+    /// Of a month that is still filling up.
+    Recent,
+    /// Older, and asked for before.
+    Known,
     /// It fills up an old backlog: some calls are kept back from it.
     Backlog,
 }
@@ -110,21 +113,21 @@ async fn dispatch(
             stop.run_until_cancelled(places.take()).await
         };
         let Some(place) = taken else {
-            gathering.skip(&source, partition);
+            gathering.skip(&source, partition, urgency);
             continue;
         };
         let stopped = workshop.caller.stopped_api(&source.provider.id, &source.dataset.id);
         let objection = match (stopped, urgency) {
             (Some(why), _) => Some(why),
             (None, Urgency::Backlog) => calls.kept_back(&source.dataset.id, source.provider.reserve_calls).await,
-            (None, Urgency::Fresh) => None,
+            (None, Urgency::Recent | Urgency::Known) => None,
         };
         if let Some(why) = objection {
-            gathering.put_off(&source, partition, why);
+            gathering.put_off(&source, partition, why, urgency);
             continue;
         }
         let work = worker::collect(workshop.clone(), Arc::clone(&source), partition, place);
-        open.spawn(async move { (source, work.await) });
+        open.spawn(async move { (source, urgency, work.await) });
         while let Some(done) = open.try_join_next() {
             take_in(&mut gathering, done)?;
         }
@@ -140,10 +143,10 @@ async fn dispatch(
     gathering.finish().await
 }
 
-type Done = Result<(Arc<Source>, Result<Report, WriterGone>), tokio::task::JoinError>;
+type Done = Result<(Arc<Source>, Urgency, Result<Report, WriterGone>), tokio::task::JoinError>;
 
 fn take_in(gathering: &mut Gathering, done: Done) -> Result<(), WriterGone> {
-    let (source, report) = done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
-    gathering.bring_in(source, report?);
+    let (source, urgency, report) = done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+    gathering.bring_in(source, report?, urgency);
     Ok(())
 }

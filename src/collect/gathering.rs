@@ -8,6 +8,7 @@ use crate::model::partition::Partition;
 use crate::model::verdict::Verdict;
 use crate::reconcile::guard::Suspicion;
 
+use super::conductor::Urgency;
 use super::harvest::{Gap, Harvest};
 use super::source::Source;
 use super::worker::{Doubt, Refusal, Report};
@@ -46,7 +47,10 @@ impl Gathering {
         self.signs(source).planned += 1;
     }
 
-    pub(super) fn bring_in(&mut self, source: Arc<Source>, report: Report) {
+    pub(super) fn bring_in(&mut self, source: Arc<Source>, report: Report, urgency: Urgency) {
+        if report.ending.verdict == Verdict::Deferred {
+            self.count_recent(urgency);
+        }
         let signs = self.signs(&source);
         signs.ended += 1;
         match &report.doubt {
@@ -67,12 +71,14 @@ impl Gathering {
     }
 
     /// Its API is left alone, or its turn has not come: the partition was not even begun.
-    pub(super) fn put_off(&mut self, source: &Source, partition: Partition, why: String) {
+    pub(super) fn put_off(&mut self, source: &Source, partition: Partition, why: String, urgency: Urgency) {
+        self.count_recent(urgency);
         self.harvest.add(Verdict::Deferred);
         self.harvest.add_gap(not_begun(source, partition, Verdict::Deferred.as_str(), why));
     }
 
-    pub(super) fn skip(&mut self, source: &Source, partition: Partition) {
+    pub(super) fn skip(&mut self, source: &Source, partition: Partition, urgency: Urgency) {
+        self.count_recent(urgency);
         self.harvest.partitions.skipped += 1;
         self.harvest.add_gap(not_begun(source, partition, "skipped", "the run was stopped before it was begun".to_owned()));
     }
@@ -90,6 +96,13 @@ impl Gathering {
             self.add(&source, report);
         }
         Ok(self.harvest)
+    }
+
+    fn count_recent(&mut self, urgency: Urgency) {
+        self.harvest.recent_deferred += match urgency {
+            Urgency::Recent => 1,
+            Urgency::Known | Urgency::Backlog => 0,
+        };
     }
 
     fn signs(&mut self, source: &Source) -> &mut Signs {

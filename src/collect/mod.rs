@@ -8,6 +8,7 @@ pub mod harvest;
 mod judge;
 mod left;
 pub mod ration;
+pub mod replay;
 pub mod source;
 mod worker;
 pub mod writer;

@@ -42,6 +42,8 @@ pub struct StoreSettings {
     pub url: String,
     pub keep_snapshots: bool,
     pub keep_bodies: bool,
+    /// How long the ledger keeps a line for each request.
+    pub keep_attempts: Duration,
     pub network_files: bool,
 }
 
@@ -144,6 +146,7 @@ impl Settings {
                 url: read.store_url("store.url"),
                 keep_snapshots: read.switch("store.keep_snapshots"),
                 keep_bodies: read.switch("store.keep_bodies"),
+                keep_attempts: read.duration("store.keep_attempts"),
                 network_files: read.switch("store.network_files"),
             },
             definitions: read.path("paths.definitions").unwrap_or_default(),

@@ -41,6 +41,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("store.url", Kind::StoreUrl),
     setting("store.keep_snapshots", Kind::Switch),
     setting("store.keep_bodies", Kind::Switch),
+    setting("store.keep_attempts", Kind::Duration),
     setting("store.network_files", Kind::Switch),
     setting("paths.definitions", Kind::Path),
     setting("http.connect_timeout", Kind::Duration),

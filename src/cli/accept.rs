@@ -1,0 +1,77 @@
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::definition::dataset::Dataset;
+use crate::model::partition::Partition;
+use crate::report::exit::Exit;
+use crate::report::number::counted;
+use crate::store::cell::Cell;
+use crate::store::job::{Decision, Superseded};
+use crate::store::{OpenMode, Store};
+
+use super::args::AcceptArgs;
+use super::error::CliError;
+use super::setup::Setup;
+use super::terminal::Terminal;
+
+/// Publishes what is held, on a person's word, and leaves a trace of who said so.
+pub async fn run(args: &AcceptArgs, config: Option<&Path>, terminal: &Terminal) -> Result<Exit, CliError> {
+    let now = Timestamp::now();
+    let setup = Setup::load(config, Setup::environment(), |_| Ok(args.store.flags()))?;
+    let store = setup.open_store(&setup.store_url()?, OpenMode::OpenExisting).await?;
+    let lock = store.try_lock(&format!("process {}, accepting", std::process::id()))?;
+    let who = setup.variable("USER").unwrap_or("unknown").to_owned();
+    let mut text = String::new();
+    let (mut accepted, mut asked) = (0, 0);
+    for (name, key) in wanted(args, &store).await? {
+        asked += 1;
+        let dataset = setup.dataset(&name)?;
+        let partition = parse(dataset, &key)?;
+        let declared = store.declare(dataset, now).await?;
+        let superseded = if setup.settings.store.keep_snapshots { Superseded::Kept } else { Superseded::Removed };
+        let decision = Decision::Accept { who: &who, why: &args.why, superseded, now };
+        match store.decide(&declared, &partition, decision).await? {
+            Some(_) => {
+                accepted += 1;
+                text.push_str(&format!("{name} {partition} is published\n"));
+            }
+            None => text.push_str(&format!("{name} {partition}: nothing of it is held\n")),
+        }
+    }
+    drop(lock);
+    text.push_str(&format!("{} accepted by {who}\nnext: gapless status\n", counted(accepted, "partition")));
+    terminal.print(&text)?;
+    Ok(if accepted == asked { Exit::Whole } else { Exit::Incomplete })
+}
+
+/// Dataset and partition of each that is to be published.
+async fn wanted(args: &AcceptArgs, store: &Store) -> Result<Vec<(String, String)>, CliError> {
+    let Some(run) = args.run else {
+        let dataset = args.dataset.clone().ok_or_else(|| {
+            CliError::usage("say what to accept: a dataset and its partitions, or `--run N` for all that run N held")
+        })?;
+        if args.partitions.is_empty() {
+            return Err(CliError::usage(format!("name the partitions of {dataset} to accept")));
+        }
+        return Ok(args.partitions.iter().map(|partition| (dataset.clone(), partition.clone())).collect());
+    };
+    let sql = format!(
+        "select p.dataset, p.key from job j join partition p on p.id = j.partition where j.run = {run} and j.verdict = 'held' \
+         order by p.dataset, p.key"
+    );
+    let mut found = Vec::new();
+    let text = |cell: &Cell<'_>| match cell {
+        Cell::Text(text) => (*text).to_owned(),
+        Cell::Null | Cell::Integer(_) | Cell::Real(_) | Cell::Blob(_) => String::new(),
+    };
+    store.select(&sql, |cells| found.push((text(&cells[0]), text(&cells[1])))).await?;
+    match found.is_empty() {
+        true => Err(CliError::usage(format!("run {run} held nothing"))),
+        false => Ok(found),
+    }
+}
+
+fn parse(dataset: &Dataset, text: &str) -> Result<Partition, CliError> {
+    Partition::parse(text, &dataset.axis_names()).map_err(|error| CliError::usage(error.to_string()))
+}
