@@ -115,6 +115,9 @@ impl RegionList {
             if let Some(unknown) = region.successors.iter().find(|code| !list.by_code.contains_key(*code)) {
                 return Err(invalid(format!("region {} names a successor {unknown} that is not in the list", region.code)));
             }
+            if list.goes_round(region) {
+                return Err(invalid(format!("the successors of region {} lead back to itself", region.code)));
+            }
         }
         Ok(list)
     }
@@ -167,6 +170,23 @@ impl RegionList {
         codes.sort();
         codes.dedup();
         codes
+    }
+
+    /// Whether a region is among its own heirs.
+    fn goes_round(&self, region: &Region) -> bool {
+        let mut open: Vec<&String> = region.successors.iter().collect();
+        let mut seen = std::collections::BTreeSet::new();
+        while let Some(code) = open.pop() {
+            if *code == region.code {
+                return true;
+            }
+            if seen.insert(code) {
+                open.extend(
+                    self.get(code).into_iter().filter(|heir| heir.kind != RegionKind::Leaf).flat_map(|heir| &heir.successors),
+                );
+            }
+        }
+        false
     }
 
     fn leaves(&self) -> impl Iterator<Item = (usize, &Region)> {
@@ -245,6 +265,13 @@ mod tests {
     #[test]
     fn a_list_knows_its_day() {
         assert_eq!(list().as_of.as_deref(), Some("2026-08-13"));
+    }
+
+    #[test]
+    fn a_list_whose_successors_go_round_is_refused() {
+        let text = LIST.replace("51110,강원,춘천시,2023-06-11,,leaf,", "51110,강원,춘천시,2023-06-11,,retired,42110");
+        let error = RegionList::from_csv(Name::literal("lawd_cd"), &text, Path::new("lawd_cd.csv")).unwrap_err();
+        assert!(error.to_string().contains("lead back to itself"), "{error}");
     }
 
     #[test]

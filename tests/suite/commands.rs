@@ -106,3 +106,103 @@ fn a_definition_in_the_users_folder_stands_in_front_of_the_shipped_one() {
     world.assert_rows_are_true("11110", "2024-02");
     assert_eq!(world.count("select count(*) from apt_trade_rows where _unparsed is not null or _extra is not null"), 0);
 }
+
+const TWO_MONTHS: &str = "collect apt_trade --months 2024-01..2024-02 --regions 11110 --create --format json";
+
+#[test]
+fn replay_fills_a_new_column_from_kept_answers_and_calls_nobody() {
+    let world = World::playing("rows = 250");
+    world.run(TWO_MONTHS).exits(0);
+    let definition = std::fs::read_to_string(world.folder().join("gapless.d/datasets/apt_trade.toml")).unwrap();
+    let column = "\n[[column]]\nid = \"dong_as_sent\"\nfield = \"umdNm\"\ntype = \"text\"\n";
+    let without = definition.replace("id = \"umd_nm\"\nfield = \"umdNm\"", "id = \"umd_nm\"\nfield = \"umdNmOld\"");
+    world.file("gapless.d/datasets/apt_trade.toml", &format!("{without}{column}"));
+    let asked = world.requests().len();
+
+    let run = world.run("replay apt_trade").exits(3);
+
+    assert!(run.stdout.contains("2 not published"), "a column that lost its values is held: {}", run.stdout);
+    world.file("gapless.d/datasets/apt_trade.toml", &format!("{definition}{}", column.replace("umdNm", "aptNm2")));
+    world.run("audit").exits(0);
+    assert_eq!(world.requests().len(), asked, "nobody was called");
+}
+
+#[test]
+fn a_definition_that_only_grows_is_replayed_and_published() {
+    let world = World::playing("rows = 250");
+    world.run(TWO_MONTHS).exits(0);
+    let file = world.folder().join("gapless.d/datasets/apt_trade.toml");
+    let definition = std::fs::read_to_string(file).unwrap();
+    let label = definition.replacen("label = \"", "label = \"the ", 1);
+    let column = "\n[[column]]\nid = \"nobody_sends_it\"\nfield = \"nobodySendsIt\"\ntype = \"text\"\n";
+    world.file("gapless.d/datasets/apt_trade.toml", &format!("{label}{column}"));
+
+    let run = world.run("replay apt_trade").exits(0);
+
+    assert!(run.stdout.starts_with("apt_trade: 2 partitions read again"), "{}", run.stdout);
+    assert_eq!(world.count("select count(*) from apt_trade where nobody_sends_it is null"), 500);
+    assert!(world.run("replay apt_trade").exits(0).stdout.starts_with("apt_trade: 0 partitions read again"));
+}
+
+#[test]
+fn audit_names_the_partition_that_was_changed_by_hand() {
+    let world = World::playing("rows = 250");
+    world.run(TWO_MONTHS).exits(0);
+    assert!(world.run("audit").exits(0).stdout.contains("fit together"));
+    let by_hand = rusqlite::Connection::open(world.folder().join("gapless.db")).unwrap();
+    let sql = "delete from apt_trade_rows where region = '11110' and month = '2024-02' and _ordinal = 7";
+    assert_eq!(by_hand.execute(sql, []).unwrap(), 3);
+    drop(by_hand);
+
+    let run = world.run("audit").exits(7);
+
+    assert!(run.stdout.contains("apt_trade region=11110,month=2024-02: "), "{}", run.stdout);
+    assert!(!run.stdout.contains("month=2024-01"), "{}", run.stdout);
+}
+
+#[test]
+fn a_backup_has_all_that_the_store_has_and_overwrites_nothing() {
+    let world = World::playing("rows = 250");
+    world.run(TWO_MONTHS).exits(0);
+    world.run("store backup copy.db").exits(0);
+    assert!(world.run("status --store sqlite://copy.db").exits(0).stdout.contains("500"));
+    assert_ne!(world.run("store backup copy.db").exit, 0, "it is there already");
+}
+
+#[test]
+fn what_is_held_is_published_on_a_persons_word_with_a_trace() {
+    let world = World::playing("rows = 250");
+    world.run(TWO_MONTHS).exits(0);
+    let world = world.now_playing("rows = 100");
+    let run = world.run(&format!("{TWO_MONTHS} --only all")).exits(3);
+    assert_eq!(run.json()["partitions"]["held"], 2);
+    assert_eq!(world.count("select count(*) from apt_trade"), 500, "what is published is untouched");
+
+    world.run("accept apt_trade 11110,2024-01 --why seen").exits(0);
+    assert_eq!(world.count("select count(*) from apt_trade"), 350);
+    world.run(&format!("accept --run {}", run.json()["run"])).exits(0);
+
+    assert_eq!(world.count("select count(*) from apt_trade"), 200);
+    assert_eq!(world.count("select count(*) from decision where why = 'seen'"), 1);
+    world.run("accept apt_trade 11110,2024-01").exits(3);
+    world.run("accept").exits(2);
+}
+
+#[test]
+fn a_second_run_with_the_same_key_is_refused_whatever_its_store() {
+    let world = World::playing("rows = 250\nlatency_ms = 300");
+    let first = world.start("collect apt_trade --months 2024-01..2024-06 --regions 11110 --store sqlite://a.db --format json");
+    world.wait_for_answers(1);
+    let second = world.run("collect apt_trade --months 2024-01 --regions 11140 --store sqlite://b.db --format json").exits(4);
+    assert!(second.stdout.contains("with the same key"), "{}", second.stdout);
+    assert_eq!(first.ended().exit, 0);
+    assert!(world.requests().iter().all(|line| line.param("LAWD_CD") == Some("11110")));
+}
+
+#[test]
+fn what_is_left_for_later_of_old_months_may_end_well() {
+    let world = World::playing("rows = 250");
+    let line = "collect apt_trade --months 2024-01..2024-06 --regions 11110 --create --format json --max-calls 4";
+    world.run(line).exits(6);
+    world.run(&format!("{line} --deferred-ok")).exits(0);
+}
