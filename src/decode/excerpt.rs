@@ -51,7 +51,24 @@ pub fn excerpt_of_bytes(bytes: &[u8]) -> String {
             write!(text, "\\x{byte:02X}").expect("a string takes any text");
         }
     }
-    excerpt(&text)
+    if is_for_people(&text) { excerpt(&words_of_page(&text)) } else { excerpt(&text) }
+}
+
+fn is_for_people(text: &str) -> bool {
+    let start: String = text.trim_start().chars().take(14).collect::<String>().to_ascii_lowercase();
+    start.starts_with("<html") || start.starts_with("<!doctype html")
+}
+
+/// What a person would read of a page: its text without the marks, each passage once.
+fn words_of_page(text: &str) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for piece in text.split('<').skip(1) {
+        let said = piece.split_once('>').map_or("", |(_, said)| said.trim());
+        if !said.is_empty() && !words.contains(&said) {
+            words.push(said);
+        }
+    }
+    words.join(" ")
 }
 
 /// An error and what is behind it on one line, safe to print.
@@ -68,6 +85,14 @@ pub fn causes(error: &dyn Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_for_people_is_quoted_without_its_marks() {
+        let page = "<html>\n<head><title>504 Gateway Time-out</title></head>\n<body><h1>504 Gateway Time-out</h1><hr>nginx</body></html>";
+        assert_eq!(excerpt_of_bytes(page.as_bytes()), "504 Gateway Time-out nginx");
+        assert_eq!(excerpt_of_bytes(b"<!DOCTYPE HTML><p>Request Blocked"), "Request Blocked");
+        assert_eq!(excerpt_of_bytes(b"<a><b>1</b></a>"), "<a><b>1</b></a>");
+    }
 
     #[test]
     fn an_excerpt_is_one_line_that_steers_no_terminal() {
