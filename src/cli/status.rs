@@ -5,15 +5,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::definition::dataset::Dataset;
+use crate::definition::dataset::{AxisKind, Dataset};
 use crate::model::name::Name;
 use crate::model::partition::Partition;
+use crate::plan::barren::{Yield, barren};
 use crate::plan::condition::{Condition, condition};
 use crate::plan::selection::Standing;
 use crate::report::exit::Exit;
 use crate::report::number::{counted, grouped};
 use crate::report::table::aligned;
-use crate::store::state::ApiState;
+use crate::store::state::{ApiState, CoverageLine, ReformProgress};
 use crate::store::url::StoreUrl;
 use crate::store::{OpenMode, Store};
 
@@ -32,6 +33,9 @@ struct Line {
     rows: u64,
     apis: Vec<ApiState>,
     daily_calls: Option<u64>,
+    /// Regions without a row in many whole partitions, as told to the user.
+    barren: Vec<String>,
+    reforms: Vec<ReformProgress>,
 }
 
 pub async fn run(args: &StatusArgs, config: Option<&Path>, terminal: &Terminal) -> Result<Exit, CliError> {
@@ -63,11 +67,12 @@ pub async fn run(args: &StatusArgs, config: Option<&Path>, terminal: &Terminal) 
 }
 
 async fn lines(setup: &Setup, store: &Store, now: Timestamp) -> Result<Vec<Line>, CliError> {
-    let mut rows: BTreeMap<String, u64> = BTreeMap::new();
-    for line in store.coverage(None).await? {
-        *rows.entry(line.dataset).or_default() += line.rows;
+    let coverage = store.coverage(None).await?;
+    let mut rows: BTreeMap<&str, u64> = BTreeMap::new();
+    for line in &coverage {
+        *rows.entry(&line.dataset).or_default() += line.rows;
     }
-    let apis = store.api_states().await?;
+    let (apis, reforms) = (store.api_states().await?, store.reform_progress().await?);
     let mut lines = Vec::new();
     for dataset in setup.catalog.datasets() {
         let id = dataset.id.as_str();
@@ -87,9 +92,25 @@ async fn lines(setup: &Setup, store: &Store, now: Timestamp) -> Result<Vec<Line>
             rows: rows.get(id).copied().unwrap_or(0),
             apis: apis.iter().filter(|api| api.dataset == dataset.id).cloned().collect(),
             daily_calls: setup.provider_of(dataset).daily_calls,
+            barren: barren_regions(dataset, setup, &coverage),
+            reforms: reforms.iter().filter(|reform| reform.dataset == id).cloned().collect(),
         });
     }
     Ok(lines)
+}
+
+fn barren_regions(dataset: &Dataset, setup: &Setup, coverage: &[CoverageLine]) -> Vec<String> {
+    let list = dataset.axis(AxisKind::Region).and_then(|axis| axis.list.as_ref()).and_then(|list| setup.catalog.regions(list));
+    let Some(list) = list else { return Vec::new() };
+    let own = coverage.iter().filter(|line| line.dataset == dataset.id.as_str() && line.checked_at.is_some());
+    let yields = own.filter_map(|line| Some(Yield { region: line.region.as_deref()?, rows: line.rows }));
+    let told = |(code, partitions): (&str, u64)| {
+        let name = list.get(code).map_or(String::new(), |region| format!(" ({})", region.names.join(" ")));
+        let day = list.as_of.as_deref().map_or(String::new(), |day| format!("; its list is of {day}"));
+        let partitions = counted(partitions, "whole partition");
+        format!("region {code}{name} has no row in {partitions}: is the code retired, or wrong{day}?")
+    };
+    barren(yields).into_iter().map(told).collect()
 }
 
 fn asked_for(dataset: &Dataset, standings: &HashMap<String, Standing>) -> Vec<Partition> {
@@ -121,6 +142,8 @@ fn as_text(lines: &[Line], url: &StoreUrl, now: Timestamp) -> String {
     text.push_str(&aligned(&table));
     for line in lines {
         text.push_str(&quota_text(line, now));
+        text.extend(line.barren.iter().map(|told| format!("{}: {told}\n", line.dataset)));
+        text.extend(line.reforms.iter().map(reform_text));
     }
     let untargeted: Vec<&str> = lines.iter().filter(|line| !line.has_target).map(|line| line.dataset.as_str()).collect();
     if !untargeted.is_empty() {
@@ -143,6 +166,21 @@ fn quota_text(line: &Line, now: Timestamp) -> String {
         text.push('\n');
     }
     text
+}
+
+fn reform_text(reform: &ReformProgress) -> String {
+    let ReformProgress { dataset, retired, successors, replaced, visible, awaited } = reform;
+    let waiting = match awaited.first() {
+        Some(first) => format!("; {} to be read first, {first} for one", counted(awaited.len() as u64, "partition")),
+        None => String::new(),
+    };
+    format!(
+        "{dataset}: district reform {} → {}: {} of {} replaced{waiting}\n",
+        retired.join(", "),
+        successors.join(", "),
+        grouped(*replaced),
+        counted(replaced + visible, "old partition"),
+    )
 }
 
 fn next(lines: &[Line]) -> String {
@@ -177,7 +215,15 @@ fn as_json(line: &Line) -> Value {
     json!({
         "dataset": line.dataset, "has_target": line.has_target, "rows": line.rows, "quota": apis,
         "partitions": {"wanted": wanted, "whole": whole, "waiting": waiting, "gap": gap, "needs_you": needs_you},
+        "barren": line.barren, "reforms": line.reforms.iter().map(reform_json).collect::<Vec<_>>(),
         "oldest_check": oldest_check.map(|at| at.to_string()), "newest_check": newest_check.map(|at| at.to_string()),
+    })
+}
+
+fn reform_json(reform: &ReformProgress) -> Value {
+    json!({
+        "retired": reform.retired, "successors": reform.successors, "replaced": reform.replaced, "visible": reform.visible,
+        "awaited": reform.awaited,
     })
 }
 
