@@ -191,6 +191,12 @@ pub struct AcceptArgs {
 
 #[derive(Debug, Args)]
 pub struct AuditArgs {
+    /// Datasets to ask about with --online; without any, all that are stored
+    #[arg(value_name = "DATASET", requires = "online")]
+    pub datasets: Vec<String>,
+    /// Ask each source for its total, one call for each whole partition
+    #[arg(long)]
+    pub online: bool,
     #[command(flatten)]
     pub store: StoreArg,
 }

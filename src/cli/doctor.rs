@@ -3,24 +3,18 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::caller::{
-    Answer, Call, Caller, CallerSettings, Clock, End, KeyParam, PageRequest, ProviderLimits, Surroundings, Unrationed,
-};
-use crate::decode::{self, RawAnswer, Reading};
+use crate::caller::{Answer, End, ProviderLimits, Unrationed};
 use crate::definition::dataset::{AxisKind, Dataset};
-use crate::model::attempt::CallLabel;
-use crate::model::event::Listeners;
-use crate::model::job::{JobId, PageNumber, ReadNumber};
 use crate::model::outcome::TroubleKind;
 use crate::model::partition::Partition;
 use crate::model::secret::KeyForm;
 use crate::report::exit::Exit;
-use crate::report::log::Log;
 use crate::report::number::counted;
 use crate::report::output::printable;
 use crate::store::{OpenMode, Store};
 
 use super::args::DoctorArgs;
+use super::ask::{caller, first_page};
 use super::error::CliError;
 use super::setup::{Setup, current_month};
 use super::terminal::Terminal;
@@ -121,32 +115,8 @@ async fn ask(setup: &Setup, dataset: &Arc<Dataset>, now: Timestamp) -> Vec<Findi
         )));
     }
     let partition = example(setup, dataset, now);
-    let param = provider.key_param.clone().zip(key).map(|(name, key)| KeyParam { name, key });
-    let request = PageRequest {
-        base_url: provider.base_url.clone(),
-        path: dataset.path.clone(),
-        query: dataset.query(&partition, PageNumber::FIRST, 1),
-        key: param,
-    };
-    let dialect = setup.catalog.dialect(&provider.dialect).expect("checked with the definitions").clone();
-    let asked = Arc::clone(dataset);
-    let call = Call {
-        provider: provider.id.clone(),
-        label: CallLabel {
-            dataset: dataset.id.clone(),
-            partition: partition.clone(),
-            job: JobId(0),
-            read: ReadNumber::FIRST,
-            page: PageNumber::FIRST,
-        },
-        request,
-        judge: Arc::new(move |answer: RawAnswer| {
-            decode::judge(&answer, &dialect, &Reading { records: &asked.records, volatile: &asked.volatile })
-        }),
-        place: None,
-        abandoned: None,
-    };
-    findings.push(match caller(setup, ProviderLimits::of(provider)) {
+    let call = first_page(&setup.catalog, dataset, provider, key, &partition, 1);
+    findings.push(match caller(setup, vec![ProviderLimits::of(provider)], Arc::new(Unrationed)) {
         Ok(caller) => {
             answered(dataset, &partition, caller.fetch(call).await.map(|fetched| fetched.answer).map_err(|failure| failure.end))
         }
@@ -194,14 +164,4 @@ fn example(setup: &Setup, dataset: &Dataset, now: Timestamp) -> Partition {
         }
     };
     Partition::new(dataset.axes.iter().map(|axis| (axis.id.clone(), value(axis))))
-}
-
-fn caller(setup: &Setup, limits: ProviderLimits) -> Result<Caller, CliError> {
-    let mut retry = setup.settings.retry.clone();
-    retry.max_retries = retry.max_retries.min(1);
-    let settings = CallerSettings { providers: vec![limits], http: setup.settings.http.clone(), retry, max_calls: None };
-    let listener = Arc::new(Listeners(vec![Arc::new(Log)]));
-    let surroundings =
-        Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener, ration: Arc::new(Unrationed) };
-    Caller::new(settings, surroundings).map_err(|error| CliError::usage(error.to_string()))
 }

@@ -2,7 +2,9 @@
 
 mod accept;
 mod args;
+mod ask;
 mod audit;
+mod audit_online;
 mod backup;
 mod collect;
 mod config;

@@ -206,3 +206,18 @@ fn what_is_left_for_later_of_old_months_may_end_well() {
     world.run(line).exits(6);
     world.run(&format!("{line} --deferred-ok")).exits(0);
 }
+
+#[test]
+fn an_audit_online_lists_what_has_grown_or_shrunk_with_one_call_each() {
+    let world = World::playing("rows = 250");
+    world.run(TWO_MONTHS).exits(0);
+    let world = world.now_playing("rows = 250\n[[size]]\nmonth = '2024-01'\nrows = 260\n");
+
+    let run = world.run("audit --online").exits(3);
+
+    let grown = "apt_trade region=11110,month=2024-01 has grown: 250 rows stored, 260 there now";
+    assert!(run.stdout.contains(grown), "{}", run.stdout);
+    assert!(run.stdout.contains("apt_trade: 2 partitions asked, 1 changed, 0 not told"), "{}", run.stdout);
+    assert_eq!(world.requests().len(), 2);
+    assert_eq!(world.count("select count(*) from apt_trade"), 500, "nothing was changed");
+}

@@ -1,0 +1,63 @@
+//! Single calls beside a run: what `doctor` and `audit --online` ask.
+
+use std::sync::Arc;
+
+use crate::caller::{Call, Caller, CallerSettings, Clock, KeyParam, PageRequest, ProviderLimits, Ration, Surroundings};
+use crate::decode::{self, RawAnswer, Reading};
+use crate::definition::catalog::Catalog;
+use crate::definition::dataset::Dataset;
+use crate::definition::provider::Provider;
+use crate::model::attempt::CallLabel;
+use crate::model::event::Listeners;
+use crate::model::job::{JobId, PageNumber, ReadNumber};
+use crate::model::partition::Partition;
+use crate::model::secret::ServiceKey;
+use crate::report::log::Log;
+
+use super::error::CliError;
+use super::setup::Setup;
+
+/// The call for page 1 of a partition, with so many rows.
+pub fn first_page(
+    catalog: &Catalog,
+    dataset: &Arc<Dataset>,
+    provider: &Provider,
+    key: Option<ServiceKey>,
+    partition: &Partition,
+    size: u32,
+) -> Call {
+    let param = provider.key_param.clone().zip(key).map(|(name, key)| KeyParam { name, key });
+    let dialect = catalog.dialect(&provider.dialect).expect("checked with the definitions").clone();
+    let asked = Arc::clone(dataset);
+    Call {
+        provider: provider.id.clone(),
+        label: CallLabel {
+            dataset: dataset.id.clone(),
+            partition: partition.clone(),
+            job: JobId(0),
+            read: ReadNumber::FIRST,
+            page: PageNumber::FIRST,
+        },
+        request: PageRequest {
+            base_url: provider.base_url.clone(),
+            path: dataset.path.clone(),
+            query: dataset.query(partition, PageNumber::FIRST, size),
+            key: param,
+        },
+        judge: Arc::new(move |answer: RawAnswer| {
+            decode::judge(&answer, &dialect, &Reading { records: &asked.records, volatile: &asked.volatile })
+        }),
+        place: None,
+        abandoned: None,
+    }
+}
+
+/// A caller for single calls: one retry at most.
+pub fn caller(setup: &Setup, providers: Vec<ProviderLimits>, ration: Arc<dyn Ration>) -> Result<Caller, CliError> {
+    let mut retry = setup.settings.retry.clone();
+    retry.max_retries = retry.max_retries.min(1);
+    let settings = CallerSettings { providers, http: setup.settings.http.clone(), retry, max_calls: None };
+    let listener = Arc::new(Listeners(vec![Arc::new(Log)]));
+    let surroundings = Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener, ration };
+    Caller::new(settings, surroundings).map_err(|error| CliError::usage(error.to_string()))
+}
