@@ -4,6 +4,7 @@ mod memory;
 mod readme;
 mod tidy;
 
+mod soundness;
 mod truth;
 mod world;
 
@@ -12,6 +13,7 @@ mod commands;
 mod exits;
 mod faults;
 mod keys;
+mod kills;
 mod limits;
 mod outputs;
 mod signals;
