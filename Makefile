@@ -14,7 +14,7 @@ demo: build ## See the whole story: practice portal, SQLite, no key, no network
 	./target/debug/gapless demo
 
 test: ## Install what the tests need, then run every test
-	./scripts/tools.sh nextest
+	./scripts/tools.sh nextest strace
 	$(CARGO) nextest run --locked --all-targets
 	$(CARGO) test --locked --doc
 

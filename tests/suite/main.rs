@@ -18,3 +18,4 @@ mod limits;
 mod outputs;
 mod signals;
 mod storm;
+mod sweep;

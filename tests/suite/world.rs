@@ -114,7 +114,17 @@ impl World {
     }
 
     pub fn start_writing_to(&self, line: &str, stdout: impl Into<Stdio>) -> Running {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gapless"));
+        self.start_as(Command::new(env!("CARGO_BIN_EXE_gapless")), line, stdout)
+    }
+
+    /// Runs the program under another, which begins with the words of `tracer`, and waits for its end.
+    pub fn run_under(&self, tracer: &[&str], line: &str) -> Ended {
+        let mut command = Command::new(tracer[0]);
+        command.args(&tracer[1..]).arg(env!("CARGO_BIN_EXE_gapless"));
+        self.start_as(command, line, Stdio::piped()).ended()
+    }
+
+    fn start_as(&self, mut command: Command, line: &str, stdout: impl Into<Stdio>) -> Running {
         command.args(line.split_whitespace()).env_clear().envs(&self.environment).current_dir(&self.folder);
         Running(command.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap())
     }
