@@ -25,6 +25,7 @@ install_strace() {
     root=(sudo --non-interactive)
   fi
   echo "installing strace"
+  "${root[@]}" apt-get update --quiet || true
   if ! "${root[@]}" apt-get install --yes strace; then
     echo "strace is not to be had here" >&2
   fi
