@@ -78,38 +78,26 @@ impl Listener for Log {
                 let label = &attempt.label;
                 let what = attempt.why.as_deref().map(printable).unwrap_or_else(|| attempt.outcome.to_string());
                 let took_ms = attempt.took.as_millis() as u64;
-                match (attempt.outcome, next) {
-                    (Outcome::Page | Outcome::Empty, _) => {
-                        tracing::debug!(job.id = label.job.0, page = label.page.0, took_ms, outcome = %attempt.outcome, "answered");
-                    }
-                    (outcome, NextStep::RetryIn(wait)) => {
-                        tracing::info!(
-                            job.id = label.job.0,
-                            page = label.page.0,
-                            attempt = attempt.number,
-                            took_ms,
-                            %outcome,
-                            "page {} of {} {}: {what}; again in {}",
-                            label.page,
-                            label.dataset,
-                            label.partition,
-                            number::duration(*wait)
-                        );
-                    }
-                    (outcome, NextStep::WaitForProvider | NextStep::Done) => {
-                        tracing::info!(
-                            job.id = label.job.0,
-                            page = label.page.0,
-                            attempt = attempt.number,
-                            took_ms,
-                            %outcome,
-                            "page {} of {} {}: {what}",
-                            label.page,
-                            label.dataset,
-                            label.partition
-                        );
-                    }
+                if matches!(attempt.outcome, Outcome::Page | Outcome::Empty) {
+                    tracing::debug!(job.id = label.job.0, page = label.page.0, took_ms, outcome = %attempt.outcome, "answered");
+                    return;
                 }
+                let then = match next {
+                    NextStep::RetryIn(wait) => format!("; again in {}", number::duration(*wait)),
+                    NextStep::WaitForProvider => "; again when the provider answers".to_owned(),
+                    NextStep::Done => String::new(),
+                };
+                tracing::info!(
+                    job.id = label.job.0,
+                    page = label.page.0,
+                    attempt = attempt.number,
+                    took_ms,
+                    outcome = %attempt.outcome,
+                    "page {} of {} {}: {what}{then}",
+                    label.page,
+                    label.dataset,
+                    label.partition
+                );
             }
             Event::PageStored { job, rows } => tracing::debug!(job.id = job.0, rows, "page stored"),
             Event::ReadRestarted { job, read, why } => {
