@@ -9,6 +9,7 @@ mod truth;
 mod world;
 
 mod answers;
+mod chance;
 mod commands;
 mod exits;
 mod faults;

@@ -172,11 +172,7 @@ impl World {
 
     /// Cells of a query as texts, NULL as `-`.
     pub fn query(&self, sql: &str) -> Vec<Vec<String>> {
-        let mut lines = Vec::new();
-        self.with_store(async |store| {
-            store.select(sql, |cells| lines.push(cells.iter().map(shown).collect())).await.unwrap();
-        });
-        lines
+        self.with_store(async |store| lines(store, sql).await)
     }
 
     /// The one number a query answers with.
@@ -288,6 +284,13 @@ fn open_portal(runtime: &Runtime, scenario: &str) -> (Portal, Arc<Bell>) {
     let bell = Arc::clone(&answers);
     let portal = Portal::start_telling(scenario, "127.0.0.1:0".parse().unwrap(), move |_| bell.ring());
     (runtime.block_on(portal).unwrap(), answers)
+}
+
+/// [`World::query`] of a store that is open.
+pub async fn lines(store: &Store, sql: &str) -> Vec<Vec<String>> {
+    let mut lines = Vec::new();
+    store.select(sql, |cells| lines.push(cells.iter().map(shown).collect())).await.unwrap();
+    lines
 }
 
 fn shown(cell: &Cell<'_>) -> String {
