@@ -23,6 +23,9 @@ pub struct Call {
     /// Cancelled when the walk this call belongs to is over. Then no attempt of the call begins; one in flight lands and
     /// is on record, and its page is still handed over. A call that nobody abandons has none.
     pub abandoned: Option<CancellationToken>,
+    /// Cancelled by the call when it ends without its page, before its permit is given to whoever waits for one: what its
+    /// walk has asked for beyond this page is not wanted any more. A call that nobody follows has none.
+    pub failed: Option<CancellationToken>,
 }
 
 /// A call that brought its page.

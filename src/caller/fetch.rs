@@ -122,6 +122,9 @@ impl Asking<'_> {
                 }
                 Next::End => (Err(End::Trouble(Box::new(trouble))), rules.retry.error_pause),
             };
+            if let (Err(_), Some(failed)) = (&then, &call.failed) {
+                failed.cancel();
+            }
             // Held with the permit, so that fast refusals never speed us up: others of the provider go on, even where
             // this call or its API does not.
             let rested = rules.stop.before(rules.clock.sleep(rest)).await;

@@ -224,6 +224,7 @@ impl Caller {
     ///     }),
     ///     place: None,
     ///     abandoned: None,
+    ///     failed: None,
     /// };
     /// let failure = caller.fetch(call).await.unwrap_err();
     /// assert_eq!(failure.to_string(), "status 404");

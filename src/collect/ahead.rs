@@ -25,6 +25,8 @@ struct Asked {
     ask: Ask,
     answer: JoinHandle<Result<Fetched, Failure>>,
     slot: Option<OwnedSemaphorePermit>,
+    /// Cancelled when this page cannot be had, or an earlier one: the walk will never come to the pages after it.
+    failed: CancellationToken,
 }
 
 impl Ahead {
@@ -40,6 +42,9 @@ impl Ahead {
             self.begin(ask, None, &call);
         }
         for ask in further.iter().skip(self.calls.len() - 1) {
+            if self.calls.back().is_some_and(|last| last.failed.is_cancelled()) {
+                break;
+            }
             let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() else { break };
             self.begin(*ask, Some(slot), &call);
         }
@@ -64,8 +69,11 @@ impl Ahead {
     }
 
     fn begin(&mut self, ask: Ask, slot: Option<OwnedSemaphorePermit>, call: impl Fn(&Ask) -> Call) {
-        let (caller, call) = (self.caller.clone(), Call { abandoned: Some(self.over.clone()), ..call(&ask) });
+        let wanted = self.calls.back().map_or(&self.over, |before| &before.failed).clone();
+        let failed = wanted.child_token();
+        let call = Call { abandoned: Some(wanted), failed: Some(failed.clone()), ..call(&ask) };
+        let caller = self.caller.clone();
         let answer = tokio::spawn(async move { caller.fetch(call).await });
-        self.calls.push_back(Asked { ask, answer, slot });
+        self.calls.push_back(Asked { ask, answer, slot, failed });
     }
 }

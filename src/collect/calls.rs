@@ -32,6 +32,7 @@ impl Calls<'_> {
             judge: judge_for(self.source, self.partition, ask.due),
             place: Some(self.place.clone()),
             abandoned: None,
+            failed: None,
         }
     }
 }

@@ -96,6 +96,7 @@ impl Stand {
             judge: Arc::clone(&self.judge),
             place: None,
             abandoned: None,
+            failed: None,
         };
         self.caller.fetch(call).await
     }

@@ -8,6 +8,7 @@ mod soundness;
 mod truth;
 mod world;
 
+mod abreast;
 mod answers;
 mod chance;
 mod commands;

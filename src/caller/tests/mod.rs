@@ -236,6 +236,7 @@ impl World {
             judge: Arc::new(judge),
             place: None,
             abandoned: None,
+            failed: None,
         }
     }
 
