@@ -14,6 +14,7 @@ mod chance;
 mod commands;
 mod exits;
 mod faults;
+mod guards;
 mod keys;
 mod kills;
 mod limits;
