@@ -19,6 +19,7 @@ mod keys;
 mod kills;
 mod limits;
 mod outputs;
+mod quotas;
 mod signals;
 mod storm;
 mod sweep;
