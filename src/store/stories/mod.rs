@@ -10,6 +10,7 @@ mod quota;
 mod recovery;
 mod reforms;
 mod retention;
+mod strikes;
 mod takeover;
 mod values;
 pub mod world;
