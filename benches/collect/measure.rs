@@ -37,7 +37,12 @@ impl Usage {
 pub fn run(command: &Command) -> Outcome<Usage> {
     let mut measured = Command::new(std::env::current_exe()?);
     measured.arg("measure").arg(command.get_program()).args(command.get_args());
-    measured.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => measured.env(name, value),
+            None => measured.env_remove(name),
+        };
+    }
     if let Some(folder) = command.get_current_dir() {
         measured.current_dir(folder);
     }
