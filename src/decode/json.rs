@@ -34,7 +34,7 @@ pub fn read(body: String) -> Result<Tree, JsonError> {
         true => JsonError::Cut,
         false => JsonError::Malformed(error),
     })?;
-    let mut cutter = Cutter { body: &body, at: 0, tree: TreeBuilder::new(), seen_in: Vec::new(), objects: 0 };
+    let mut cutter = Cutter { body: &body, at: 0, tree: TreeBuilder::for_body(body.len()), seen_in: Vec::new(), objects: 0 };
     cutter.value(NameId::NONE, 0)?;
     let Cutter { tree, .. } = cutter;
     Ok(tree.finish(body))

@@ -92,7 +92,7 @@ enum Holds {
 
 impl<'b> Document<'b> {
     fn new(body: &'b str) -> Self {
-        Self { body, tree: TreeBuilder::new(), open: Vec::new(), text: Gathered::default(), has_root: false }
+        Self { body, tree: TreeBuilder::for_body(body.len()), open: Vec::new(), text: Gathered::default(), has_root: false }
     }
 
     fn read(&mut self) -> Result<(), XmlError> {

@@ -85,11 +85,18 @@ impl Default for TreeBuilder {
 
 impl TreeBuilder {
     pub fn new() -> Self {
+        Self::for_body(0)
+    }
+
+    /// A builder with room for the nodes that a body of so many bytes usually has.
+    pub fn for_body(bytes: usize) -> Self {
+        // A short field of JSON takes as much; more nodes make the list grow, as any list does.
+        const BYTES_OF_A_NODE: usize = 16;
         Self {
             side: String::new(),
             names: Vec::new(),
             by_name: std::collections::HashMap::new(),
-            nodes: Vec::new(),
+            nodes: Vec::with_capacity(bytes / BYTES_OF_A_NODE),
             successors: Vec::new(),
             last_name: usize::MAX,
         }

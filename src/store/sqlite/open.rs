@@ -27,7 +27,7 @@ const READERS: u32 = 4;
 /// to the system for them.
 pub const PAGE_BYTES: u32 = 16_384;
 /// What the writer keeps in memory, in units of 1,024 bytes: what waits together is written once, at its commit.
-const WRITER_CACHE_KB: u32 = 8_192;
+const WRITER_CACHE_KB: u32 = 4_096;
 
 /// Steps of the schema. One that has landed is never edited.
 const STEPS: [(i64, &str, &str); 1] = [(1, "ledger", include_str!("../../../migrations/sqlite/0001_ledger.sql"))];
