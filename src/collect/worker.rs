@@ -17,13 +17,13 @@ use crate::reconcile::step::{Ask, Purpose, Step};
 use crate::reconcile::verification::RowSet;
 use crate::reconcile::walk::Walk;
 use crate::reconcile::walk::ahead::Unfit;
-use crate::store::job::{Job, Settled, Started, StoredPageFacts};
+use crate::store::job::{Ended, Job, Settled, Started, StoredPageFacts};
 
 use super::ahead::Ahead;
 use super::calls::Calls;
 use super::left::Left;
 use super::source::Source;
-use super::writer::{Desk, EndOrder, Ended, PageOrder, WriterGone};
+use super::writer::{Desk, EndOrder, PageOrder, WriterGone};
 
 /// What the workers of a run share.
 #[derive(Clone)]

@@ -13,13 +13,11 @@ use crate::model::name::Name;
 use crate::model::page::Page;
 use crate::model::partition::Partition;
 use crate::model::record::RowHash;
-use crate::model::verdict::Verdict;
 use crate::reconcile::ending::Ending;
-use crate::reconcile::guard::{Suspicion, Tolerance, suspicion};
 use crate::store::Store;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
-use crate::store::job::{Decision, Job, JobEnd, Settled, Started, StoredPage, Superseded};
+use crate::store::job::{Decision, Ended, Job, JobEnd, Started, StoredPage, Superseded};
 
 /// The one writer of a run: a thread that does what workers send it, in order.
 ///
@@ -67,15 +65,6 @@ pub struct EndOrder {
     pub why: Option<String>,
     /// The provider's day.
     pub day: Date,
-}
-
-/// A job that was ended: what became of it after the guards had looked at it.
-#[derive(Clone, Debug)]
-pub struct Ended {
-    pub verdict: Verdict,
-    pub why: Option<String>,
-    pub settled: Settled,
-    pub suspicion: Option<Suspicion>,
 }
 
 enum Order {
@@ -242,17 +231,9 @@ impl Scribe {
 
     async fn end(&self, order: EndOrder) -> Result<Ended, StoreError> {
         let EndOrder { job, read, ending, why, day } = order;
-        let suspicion = match ending.verdict.is_published() {
-            true => self.suspicion(&job, day).await?,
-            false => None,
-        };
-        let (verdict, why) = match &suspicion {
-            Some(suspicion) => (Verdict::Held, Some(suspicion.to_string())),
-            None => (ending.verdict, why),
-        };
         let end = JobEnd {
             job: &job,
-            verdict,
+            verdict: ending.verdict,
             why: why.as_deref(),
             promised_first: ending.promised_first,
             promised_last: ending.promised_last,
@@ -263,20 +244,7 @@ impl Scribe {
             day,
             now: (self.now)(),
         };
-        let settled = self.store.end_job(end).await?;
-        let verdict = match settled {
-            Settled::Accepted { verdict, .. } => verdict,
-            Settled::Published { .. } | Settled::Unchanged | Settled::Waiting | Settled::Kept => verdict,
-        };
-        Ok(Ended { verdict, why, settled, suspicion })
-    }
-
-    /// Why what a job brought is not to take the place of what is published.
-    async fn suspicion(&self, job: &Job, day: Date) -> Result<Option<Suspicion>, StoreError> {
-        let Some(before) = self.store.published_facts(job.declared(), job.partition()).await? else { return Ok(None) };
-        let now = self.store.collected_facts(job).await?;
-        let month = job.partition().value("month").and_then(|month| month.parse().ok());
-        Ok(suspicion(&before, &now, Tolerance::of(month, day)))
+        self.store.end_job(end).await
     }
 }
 

@@ -11,6 +11,7 @@ use crate::model::page::{Page, PageDigest};
 use crate::model::partition::Partition;
 use crate::model::record::RowHash;
 use crate::model::verdict::Verdict;
+use crate::reconcile::guard::Suspicion;
 
 /// A claim on a job: what its pages and its end are stored under. Cheap to clone.
 ///
@@ -68,6 +69,7 @@ pub struct StoredPage<'a> {
 #[derive(Clone, Debug)]
 pub struct JobEnd<'a> {
     pub job: &'a Job,
+    /// What the walk came to; the guards may hold it all the same.
     pub verdict: Verdict,
     pub why: Option<&'a str>,
     /// Total of the first and of the last page, where the source told one.
@@ -78,9 +80,20 @@ pub struct JobEnd<'a> {
     /// The read that counts; what other reads left is dropped.
     pub read: ReadNumber,
     pub superseded: Superseded,
-    /// The provider's day: a held snapshot counts the days on which its rows were read again.
+    /// The provider's day: it says whether a month is closed to the guards, and a held snapshot counts the days on which
+    /// its rows were read again.
     pub day: Date,
     pub now: Timestamp,
+}
+
+/// A job that was ended: what became of it after the guards had looked at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    pub verdict: Verdict,
+    pub why: Option<String>,
+    pub settled: Settled,
+    /// Why it is held, where it is the guards that hold it.
+    pub suspicion: Option<Suspicion>,
 }
 
 /// What a person says to a snapshot that is held.

@@ -28,7 +28,7 @@ use self::cell::Cell;
 use self::dataset::Declared;
 use self::error::StoreError;
 use self::history::History;
-use self::job::{Decision, Job, JobEnd, Settled, Started, StoredPage};
+use self::job::{Decision, Ended, Job, JobEnd, Settled, Started, StoredPage};
 use self::kept::KeptPages;
 use self::lock::{CollectLock, LockError};
 use self::sqlite::SqliteStore;
@@ -42,7 +42,6 @@ use crate::model::job::{JobId, PageNumber, ReadNumber, RunId};
 use crate::model::name::Name;
 use crate::model::partition::Partition;
 use crate::model::record::RowHash;
-use crate::reconcile::guard::Content;
 
 /// Days on which the same rows must be read for a held snapshot to be published without a person.
 pub const HELD_DAYS: u32 = 3;
@@ -200,6 +199,8 @@ impl Store {
 
     /// Ends a job and publishes its snapshot, if its verdict says so, in one transaction.
     ///
+    /// One that is suspicious beside what it would take the place of is held instead.
+    ///
     /// Where a district reform has put its region in the place of others that are still visible, it waits until all
     /// successors of the reform are read for its month; then they become visible and the others leave, at once.
     ///
@@ -207,7 +208,7 @@ impl Store {
     /// them, unless there are none: that nothing is left is for a person to say.
     ///
     /// Errors: rows that are counted as received and are not stored, and then nothing is published.
-    pub async fn end_job(&self, end: JobEnd<'_>) -> Result<Settled, StoreError> {
+    pub async fn end_job(&self, end: JobEnd<'_>) -> Result<Ended, StoreError> {
         self.sqlite.end_job(end).await
     }
 
@@ -219,16 +220,6 @@ impl Store {
         decision: Decision<'_>,
     ) -> Result<Option<Settled>, StoreError> {
         self.sqlite.decide(declared, partition, decision).await
-    }
-
-    /// What the snapshot holds that a new one of the partition would take the place of; `None` when there is none.
-    pub async fn published_facts(&self, declared: &Declared, partition: &Partition) -> Result<Option<Content>, StoreError> {
-        self.sqlite.published_facts(declared, partition).await
-    }
-
-    /// What is stored of the read of a job that is open.
-    pub async fn collected_facts(&self, job: &Job) -> Result<Content, StoreError> {
-        self.sqlite.collected_facts(job).await
     }
 
     /// Hashes of the rows that are published of a partition, sorted, equal ones as often as there are rows.

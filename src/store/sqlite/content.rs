@@ -11,12 +11,10 @@ use crate::model::record::RowHash;
 use crate::reconcile::guard::Content;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
-use crate::store::job::Job;
 
 const PUBLISHED: &str = "select j.id, j.read from partition p join job j on j.id = coalesce(p.waiting_job, p.published_job)
     where p.dataset = ?1 and p.key = ?2";
 const PAGES: &str = "select number from page where job = ?1 and read = ?2 order by number";
-const OPEN_READ: &str = "select id, read from job where id = ?1";
 
 impl SqliteStore {
     pub async fn published_hashes(&self, declared: &Declared, partition: &Partition) -> Result<Vec<RowHash>, StoreError> {
@@ -36,23 +34,6 @@ impl SqliteStore {
             let Some((job, read)) = published(tx, declared, partition)? else { return Ok(None) };
             let pages = tx.all(PAGES, params![job.0, read.0], |row| row.get(0).map(PageNumber))?;
             Ok(Some((job, read, pages)))
-        };
-        self.read(read).await
-    }
-
-    pub async fn published_facts(&self, declared: &Declared, partition: &Partition) -> Result<Option<Content>, StoreError> {
-        let read = |tx: &Tx<'_>| {
-            let published = published(tx, declared, partition)?;
-            published.map(|(job, read)| content(tx, declared, job, read)).transpose()
-        };
-        self.read(read).await
-    }
-
-    pub async fn collected_facts(&self, job: &Job) -> Result<Content, StoreError> {
-        let read = |tx: &Tx<'_>| {
-            let found = tx.first(OPEN_READ, [job.id().0], snapshot)?;
-            let (id, read) = found.ok_or(StoreError::JobOver { job: job.id() })?;
-            content(tx, job.declared(), id, read)
         };
         self.read(read).await
     }
@@ -79,15 +60,14 @@ pub fn row_hashes(tx: &Tx<'_>, declared: &Declared, job: JobId, read: ReadNumber
     Ok(hashes)
 }
 
-fn published(tx: &Tx<'_>, declared: &Declared, partition: &Partition) -> Result<Option<(JobId, ReadNumber)>, StoreError> {
-    tx.first(PUBLISHED, params![declared.id().as_str(), partition.key()], snapshot)
+/// The snapshot that a new one of the partition would take the place of.
+pub fn published(tx: &Tx<'_>, declared: &Declared, partition: &Partition) -> Result<Option<(JobId, ReadNumber)>, StoreError> {
+    let named = params![declared.id().as_str(), partition.key()];
+    tx.first(PUBLISHED, named, |row| Ok((JobId(row.get(0)?), ReadNumber(row.get(1)?))))
 }
 
-fn snapshot(row: &rusqlite::Row<'_>) -> rusqlite::Result<(JobId, ReadNumber)> {
-    Ok((JobId(row.get(0)?), ReadNumber(row.get(1)?)))
-}
-
-fn content(tx: &Tx<'_>, declared: &Declared, job: JobId, read: ReadNumber) -> Result<Content, StoreError> {
+/// What a snapshot holds, as the guards compare it.
+pub fn content(tx: &Tx<'_>, declared: &Declared, job: JobId, read: ReadNumber) -> Result<Content, StoreError> {
     let counts: String = declared.columns().iter().map(|column| format!(", count(\"{column}\")")).collect();
     let sql = format!(
         "select count(*), count(distinct _row_hash){counts} from \"{}_rows\" where _job = ?1 and _read = ?2",

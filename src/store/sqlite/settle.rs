@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::SqliteStore;
-use super::content::row_count;
+use super::content::{content, published, row_count};
 use super::held::hold;
 use super::jobs::{drop_snapshot, open_read_of};
 use super::ledger::instant;
@@ -12,8 +12,9 @@ use super::publish::{Snapshot, publish};
 use super::write::Tx;
 use crate::model::job::{JobId, ReadNumber};
 use crate::model::verdict::Verdict;
+use crate::reconcile::guard::{Suspicion, Tolerance, suspicion};
 use crate::store::error::StoreError;
-use crate::store::job::{Job, JobEnd, Settled};
+use crate::store::job::{Ended, Job, JobEnd, Settled};
 
 const END_JOB: &str = "update job
     set state = 'ended', verdict = ?2, why = ?3, read = ?4, promised_first = ?5, promised_last = ?6, received = ?7,
@@ -29,14 +30,41 @@ const LEFT_BEHIND: &str = "select id from job
 const HELD: &str = "select id from job where partition = ?1 and id <> ?2 and snapshot = 'kept' and verdict = 'held'";
 
 impl SqliteStore {
-    pub async fn end_job(&self, end: JobEnd<'_>) -> Result<Settled, StoreError> {
+    pub async fn end_job(&self, end: JobEnd<'_>) -> Result<Ended, StoreError> {
         self.write(|tx| settle(tx, &end)).await
     }
 }
 
-fn settle(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<Settled, StoreError> {
+pub fn settle(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<Ended, StoreError> {
+    open_read_of(tx, end.job)?;
+    let suspicion = suspicion_of(tx, end)?;
+    let (verdict, why) = match &suspicion {
+        Some(suspicion) => (Verdict::Held, Some(suspicion.to_string())),
+        None => (end.verdict, end.why.map(str::to_owned)),
+    };
+    let settled = settle_as(tx, &JobEnd { verdict, why: why.as_deref(), ..end.clone() })?;
+    let verdict = match settled {
+        Settled::Accepted { verdict, .. } => verdict,
+        Settled::Published { .. } | Settled::Unchanged | Settled::Waiting | Settled::Kept => verdict,
+    };
+    Ok(Ended { verdict, why, settled, suspicion })
+}
+
+/// Why what a job brought is not to take the place of what is published.
+fn suspicion_of(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<Option<Suspicion>, StoreError> {
+    if !end.verdict.is_published() {
+        return Ok(None);
+    }
+    let (declared, partition) = (end.job.declared(), end.job.partition());
+    let Some((job, read)) = published(tx, declared, partition)? else { return Ok(None) };
+    let before = content(tx, declared, job, read)?;
+    let now = content(tx, declared, end.job.id(), end.read)?;
+    let month = partition.value("month").and_then(|month| month.parse().ok());
+    Ok(suspicion(&before, &now, Tolerance::of(month, end.day)))
+}
+
+fn settle_as(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<Settled, StoreError> {
     let job = end.job;
-    open_read_of(tx, job)?;
     let line = params![
         job.id().0,
         end.verdict.as_str(),

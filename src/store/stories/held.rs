@@ -1,9 +1,10 @@
 use super::stories;
 use super::world::{World, apartments_page, end, page, partition_of};
 use crate::model::job::ReadNumber;
+use crate::model::name::Name;
 use crate::model::tree::NodeKind;
 use crate::model::verdict::Verdict;
-use crate::reconcile::guard::Content;
+use crate::reconcile::guard::Suspicion;
 use crate::store::error::StoreError;
 use crate::store::job::{Decision, JobEnd, Settled, Superseded};
 
@@ -22,7 +23,8 @@ stories![
     zero_after_rows_always_needs_a_person,
     what_is_accepted_without_a_total_is_unverified,
     a_held_snapshot_with_a_row_missing_is_refused,
-    the_guards_are_told_what_both_snapshots_hold,
+    what_is_suspicious_beside_the_published_snapshot_is_held_as_it_ends,
+    a_column_is_missed_only_where_the_published_snapshot_had_values,
 ];
 
 fn accept(world: &mut World) -> Decision<'static> {
@@ -151,29 +153,44 @@ async fn a_held_snapshot_with_a_row_missing_is_refused(mut world: World) {
     assert!(matches!(error, StoreError::Miscounted { received: 2, stored: 1, .. }), "{error}");
 }
 
-async fn the_guards_are_told_what_both_snapshots_hold(mut world: World) {
-    let content = |rows, distinct, empty: &[&'static str]| Content {
-        rows,
-        distinct,
-        empty_columns: empty.iter().copied().map(crate::model::name::Name::literal).collect(),
+async fn what_is_suspicious_beside_the_published_snapshot_is_held_as_it_ends(mut world: World) {
+    const FEWER: Option<&str> = Some("1 of 5 rows came: more than 3 are missing");
+    let mut months = 0;
+    let mut check = async |before: &[&str], now: &[&str], why: Option<&str>| {
+        months += 1;
+        let partition = format!("11110,2020-{months:02}");
+        world.collected(&partition, before, Verdict::Complete).await;
+        let job = world.start(&partition).await;
+        world.page(&job, 1, 1, &apartments_page(now)).await;
+        let end = end(&job, Verdict::Complete, now.len() as u64, world.now());
+        let ended = world.store.end_job(end).await.unwrap();
+        let verdict = if why.is_some() { Verdict::Held } else { Verdict::Complete };
+        assert_eq!((ended.verdict, ended.why.as_deref(), ended.suspicion.is_some()), (verdict, why, why.is_some()));
+        assert_eq!(ended.settled == Settled::Kept, why.is_some(), "{:?}", ended.settled);
+        let line = format!("{verdict}|{}", why.unwrap_or("NULL"));
+        world.assert_select("select verdict, why from job order by id desc limit 1", &[&line]).await;
     };
-    let partition = partition_of(SEOUL);
-    assert_eq!(world.store.published_facts(&world.declared, &partition).await.unwrap(), None);
-    world.collected("11680,2024-01", &["elsewhere"], Verdict::Complete).await;
-    world.collected(SEOUL, &["a", "a", "b"], Verdict::Complete).await;
-    let published = content(3, 2, &["amount", "area", "dealt_on", "detail"]);
-    assert_eq!(world.store.published_facts(&world.declared, &partition).await.unwrap(), Some(published.clone()));
+    check(&["a", "b", "c", "d", "e"], &["f"], FEWER).await;
+    check(&["a", "b", "c", "d", "e"], &["f", "g"], None).await;
+    // Twins do not make up for rows that are gone.
+    check(&["a", "b", "c", "d", "e"], &["f", "f", "f", "f", "f"], FEWER).await;
+    check(&["a"], &[], Some("no row came, after 1 the last time")).await;
+    check(&[], &[], None).await;
+}
 
+async fn a_column_is_missed_only_where_the_published_snapshot_had_values(mut world: World) {
+    world.collected("11680,2024-01", &["elsewhere"], Verdict::Complete).await;
+    world.collected(SEOUL, &["a", "b"], Verdict::Complete).await;
     let job = world.start(SEOUL).await;
-    world.page(&job, 1, 1, &apartments_page(&["first read"])).await;
+    world.page(&job, 1, 1, &apartments_page(&["an older read"])).await;
     world.store.open_read(&job, ReadNumber(2)).await.unwrap();
-    assert_eq!(world.store.collected_facts(&job).await.unwrap(), content(0, 0, &[]));
     let rows = page(&[
         vec![("aptNm", NodeKind::Text, " "), ("excluUseAr", NodeKind::Text, "84.9")],
         vec![("excluUseAr", NodeKind::Text, "no number")],
     ]);
     world.page(&job, 2, 1, &rows).await;
-    let collected = content(2, 2, &["apt", "amount", "dealt_on", "detail"]);
-    assert_eq!(world.store.collected_facts(&job).await.unwrap(), collected);
-    assert_eq!(world.store.published_facts(&world.declared, &partition).await.unwrap(), Some(published));
+    let end = JobEnd { read: ReadNumber(2), ..end(&job, Verdict::Complete, 2, world.now()) };
+    let ended = world.store.end_job(end).await.unwrap();
+    assert_eq!(ended.suspicion, Some(Suspicion::ColumnsEmpty { columns: vec![Name::literal("apt")] }));
+    world.assert_select(VISIBLE, &["a", "b", "elsewhere"]).await;
 }

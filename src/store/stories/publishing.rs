@@ -120,7 +120,7 @@ async fn superseded_snapshots_are_kept_where_that_is_asked_for(mut world: World)
     let job = world.start(SEOUL).await;
     world.page(&job, 1, 1, &apartments_page(&["new"])).await;
     let end = JobEnd { superseded: Superseded::Kept, ..end(&job, Verdict::Complete, 1, world.now()) };
-    assert_eq!(world.store.end_job(end).await.unwrap(), Settled::Published { superseded_rows: 0 });
+    assert_eq!(world.store.end_job(end).await.unwrap().settled, Settled::Published { superseded_rows: 0 });
     world.assert_select(VISIBLE, &["new"]).await;
     world.assert_select("select count(*) from apt_trade_rows", &["2"]).await;
 }

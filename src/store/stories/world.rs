@@ -160,7 +160,7 @@ impl World {
     }
 
     pub async fn end(&mut self, job: &Job, verdict: Verdict, received: u64) -> Settled {
-        self.store.end_job(end(job, verdict, received, self.now)).await.unwrap()
+        self.store.end_job(end(job, verdict, received, self.now)).await.unwrap().settled
     }
 
     /// One whole job of one page that holds these apartments.
@@ -178,7 +178,7 @@ impl World {
         self.page(&job, 1, 1, &apartments_page(apartments)).await;
         let now = self.now();
         let end = JobEnd { day: day.parse().unwrap(), ..end(&job, Verdict::Held, apartments.len() as u64, now) };
-        let settled = self.store.end_job(end).await.unwrap();
+        let settled = self.store.end_job(end).await.unwrap().settled;
         (job, settled)
     }
 
