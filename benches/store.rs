@@ -17,7 +17,7 @@ use gapless::model::record::{Records, RowHash};
 use gapless::model::tree::{NameId, NodeKind, Span, TreeBuilder};
 use gapless::model::verdict::Verdict;
 use gapless::store::dataset::Declared;
-use gapless::store::job::{JobEnd, StoredPage, Superseded};
+use gapless::store::job::{Change, JobEnd, JobStart, StoredPage, Superseded};
 use gapless::store::url::StoreUrl;
 use gapless::store::{OpenMode, Store};
 use jiff::{SignedDuration, Timestamp};
@@ -107,7 +107,8 @@ async fn store(pages: &[Page], bodies: Option<&[String]>, count: u64, group: usi
         left -= here;
         partitions += 1;
         let partition = partition(&declared, partitions);
-        let job = store.start_job(run, &declared, &partition, SignedDuration::ZERO, NOW).await.unwrap().job;
+        let start = JobStart { run, declared: &declared, partition: &partition, max_age: SignedDuration::ZERO, now: NOW };
+        let job = store.start_job(start).await.unwrap().job;
         let kept: Vec<Option<KeptBody>> =
             (0..here).map(|number| bodies.map(|bodies| KeptBody::of(bodies[number as usize].as_bytes()))).collect();
         let attempts: Vec<[Attempt; 1]> = (0..here).map(|number| [attempt(&declared, &partition, job.id(), number)]).collect();
@@ -123,7 +124,8 @@ async fn store(pages: &[Page], bodies: Option<&[String]>, count: u64, group: usi
             })
             .collect();
         for group in stored.chunks(group) {
-            store.commit_pages(group).await.unwrap();
+            let pages: Vec<Change<'_>> = group.iter().cloned().map(Change::Page).collect();
+            store.write_batch(&pages).await.unwrap();
         }
         let received = here * PAGE_ROWS;
         let end = JobEnd {

@@ -17,12 +17,12 @@ use crate::reconcile::ending::Ending;
 use crate::store::Store;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
-use crate::store::job::{Decision, Ended, Job, JobEnd, Started, StoredPage, Superseded};
+use crate::store::job::{Change, Changed, Decision, Ended, Job, JobEnd, JobStart, Started, StoredPage, Superseded};
 
 /// The one writer of a run: a thread that does what workers send it, in order.
 ///
 /// Workers hand over pages without waiting for the disk; the queue is short, so that a slow disk slows the calls instead
-/// of filling the memory. Several waiting pages are stored in one transaction.
+/// of filling the memory. What waits together is stored in one transaction, and nobody is told before it is on the disk.
 pub struct Writer {
     thread: JoinHandle<Result<(), StoreError>>,
     desk: Desk,
@@ -68,15 +68,28 @@ pub struct EndOrder {
 }
 
 enum Order {
+    Write(Write),
+    Errand(Errand),
+}
+
+/// What is stored together with what waits beside it.
+enum Write {
     Start { declared: Declared, partition: Partition, reply: oneshot::Sender<Started> },
     Page(Box<PageOrder>),
     Attempts(Vec<Attempt>),
     OpenRead { job: Job, read: ReadNumber },
-    Published { job: Job, reply: oneshot::Sender<Vec<RowHash>> },
     End { end: Box<EndOrder>, reply: oneshot::Sender<Ended> },
+}
+
+/// What is done by itself, after all that was handed in before it.
+enum Errand {
+    Published { job: Job, reply: oneshot::Sender<Vec<RowHash>> },
     Accept { declared: Declared, partition: Partition, why: &'static str, reply: oneshot::Sender<()> },
     Block { dataset: Name, key_id: String, until: Timestamp, why: String },
 }
+
+/// Orders that are taken in at once: an end to what the first of them waits for.
+const MOST_AT_ONCE: usize = 64;
 
 /// A job whose oldest page is older is not gone on with: pages of different days don't make one snapshot.
 const OLDEST: SignedDuration = SignedDuration::from_hours(6);
@@ -113,39 +126,39 @@ impl Writer {
 impl Desk {
     /// Begins a job, or goes on with the one a dead run left.
     pub async fn start(&self, declared: Declared, partition: Partition) -> Result<Started, WriterGone> {
-        self.ask(|reply| Order::Start { declared, partition, reply }).await
+        self.ask(|reply| Order::Write(Write::Start { declared, partition, reply })).await
     }
 
     pub async fn page(&self, page: PageOrder) -> Result<(), WriterGone> {
-        self.send(Order::Page(Box::new(page))).await
+        self.send(Order::Write(Write::Page(Box::new(page)))).await
     }
 
     pub async fn attempts(&self, attempts: Vec<Attempt>) -> Result<(), WriterGone> {
-        if attempts.is_empty() { Ok(()) } else { self.send(Order::Attempts(attempts)).await }
+        if attempts.is_empty() { Ok(()) } else { self.send(Order::Write(Write::Attempts(attempts))).await }
     }
 
     pub async fn open_read(&self, job: Job, read: ReadNumber) -> Result<(), WriterGone> {
-        self.send(Order::OpenRead { job, read }).await
+        self.send(Order::Write(Write::OpenRead { job, read })).await
     }
 
     /// Hashes of the rows that are published of the job's partition.
     pub async fn published(&self, job: Job) -> Result<Vec<RowHash>, WriterGone> {
-        self.ask(|reply| Order::Published { job, reply }).await
+        self.ask(|reply| Order::Errand(Errand::Published { job, reply })).await
     }
 
     /// Ends a job; the guards may hold what it brought.
     pub async fn end(&self, end: EndOrder) -> Result<Ended, WriterGone> {
-        self.ask(|reply| Order::End { end: Box::new(end), reply }).await
+        self.ask(|reply| Order::Write(Write::End { end: Box::new(end), reply })).await
     }
 
     /// Publishes what is held of a partition, since the reason to hold it is gone.
     pub async fn accept(&self, declared: Declared, partition: Partition, why: &'static str) -> Result<(), WriterGone> {
-        self.ask(|reply| Order::Accept { declared, partition, why, reply }).await
+        self.ask(|reply| Order::Errand(Errand::Accept { declared, partition, why, reply })).await
     }
 
     /// Remembers that an API is not to be asked before then.
     pub async fn block(&self, dataset: Name, key_id: String, until: Timestamp, why: String) -> Result<(), WriterGone> {
-        self.send(Order::Block { dataset, key_id, until, why }).await
+        self.send(Order::Errand(Errand::Block { dataset, key_id, until, why })).await
     }
 
     async fn send(&self, order: Order) -> Result<(), WriterGone> {
@@ -169,50 +182,51 @@ struct Scribe {
 
 impl Scribe {
     async fn work(self, mut inbox: mpsc::Receiver<Order>) -> Result<(), StoreError> {
-        let mut waiting = None;
-        while let Some(order) = next(&mut waiting, &mut inbox).await {
-            match order {
-                Order::Page(page) => {
-                    let mut pages = vec![page];
-                    while let Ok(order) = inbox.try_recv() {
-                        match order {
-                            Order::Page(page) => pages.push(page),
-                            other => {
-                                waiting = Some(other);
-                                break;
-                            }
-                        }
+        let mut orders = Vec::new();
+        let mut writes = Vec::new();
+        while inbox.recv_many(&mut orders, MOST_AT_ONCE).await > 0 {
+            for order in orders.drain(..) {
+                match order {
+                    Order::Write(write) => writes.push(write),
+                    Order::Errand(errand) => {
+                        self.store_all(&mut writes).await?;
+                        self.see_to(errand).await?;
                     }
-                    self.store_pages(&pages).await?;
                 }
+            }
+            self.store_all(&mut writes).await?;
+        }
+        Ok(())
+    }
+
+    async fn store_all(&self, writes: &mut Vec<Write>) -> Result<(), StoreError> {
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let now = (self.now)();
+        let changes: Vec<Change<'_>> = writes.iter().map(|write| self.change(write, now)).collect();
+        let changed = self.store.write_batch(&changes).await?;
+        for (write, changed) in writes.drain(..).zip(changed) {
+            match (write, changed) {
                 // Whoever asked may be gone by now; what it asked for is done all the same.
-                Order::Start { declared, partition, reply } => {
-                    let started = self.store.start_job(self.run, &declared, &partition, OLDEST, (self.now)()).await?;
-                    let _ = reply.send(started);
+                (Write::Start { reply, .. }, Changed::Started(started)) => drop(reply.send(started)),
+                (Write::End { reply, .. }, Changed::Ended(ended)) => drop(reply.send(ended)),
+                (Write::Page(order), Changed::Stored) => {
+                    self.listener.hear(&Event::PageStored { job: order.job.id(), rows: order.page.rows() });
                 }
-                Order::Attempts(attempts) => self.store.record_attempts(&attempts).await?,
-                Order::OpenRead { job, read } => self.store.open_read(&job, read).await?,
-                Order::Published { job, reply } => {
-                    let _ = reply.send(self.store.published_hashes(job.declared(), job.partition()).await?);
-                }
-                Order::End { end, reply } => drop(reply.send(self.end(*end).await?)),
-                Order::Accept { declared, partition, why, reply } => {
-                    let (superseded, now) = (self.keeping.superseded, (self.now)());
-                    let decision = Decision::Accept { who: "gapless", why, superseded, now };
-                    self.store.decide(&declared, &partition, decision).await?;
-                    let _ = reply.send(());
-                }
-                Order::Block { dataset, key_id, until, why } => self.store.block(&dataset, &key_id, until, &why).await?,
+                (Write::Attempts(_) | Write::OpenRead { .. }, Changed::Stored) => {}
+                (_, changed) => unreachable!("the store tells what came of each change, in order: {changed:?}"),
             }
         }
         Ok(())
     }
 
-    async fn store_pages(&self, orders: &[Box<PageOrder>]) -> Result<(), StoreError> {
-        let now = (self.now)();
-        let pages: Vec<StoredPage<'_>> = orders
-            .iter()
-            .map(|order| StoredPage {
+    fn change<'a>(&'a self, write: &'a Write, now: Timestamp) -> Change<'a> {
+        match write {
+            Write::Start { declared, partition, .. } => {
+                Change::Start(JobStart { run: self.run, declared, partition, max_age: OLDEST, now })
+            }
+            Write::Page(order) => Change::Page(StoredPage {
                 job: &order.job,
                 read: order.read,
                 number: order.number,
@@ -220,37 +234,38 @@ impl Scribe {
                 body: self.keeping.bodies.then_some(&order.body),
                 attempts: &order.attempts,
                 now,
-            })
-            .collect();
-        self.store.commit_pages(&pages).await?;
-        for order in orders {
-            self.listener.hear(&Event::PageStored { job: order.job.id(), rows: order.page.rows() });
+            }),
+            Write::Attempts(attempts) => Change::Attempts(attempts),
+            Write::OpenRead { job, read } => Change::OpenRead { job, read: *read },
+            Write::End { end, .. } => Change::End(JobEnd {
+                job: &end.job,
+                verdict: end.ending.verdict,
+                why: end.why.as_deref(),
+                promised_first: end.ending.promised_first,
+                promised_last: end.ending.promised_last,
+                received: end.ending.received,
+                distinct: end.ending.distinct,
+                read: end.read,
+                superseded: self.keeping.superseded,
+                day: end.day,
+                now,
+            }),
+        }
+    }
+
+    async fn see_to(&self, errand: Errand) -> Result<(), StoreError> {
+        match errand {
+            Errand::Published { job, reply } => {
+                let _ = reply.send(self.store.published_hashes(job.declared(), job.partition()).await?);
+            }
+            Errand::Accept { declared, partition, why, reply } => {
+                let (superseded, now) = (self.keeping.superseded, (self.now)());
+                let decision = Decision::Accept { who: "gapless", why, superseded, now };
+                self.store.decide(&declared, &partition, decision).await?;
+                let _ = reply.send(());
+            }
+            Errand::Block { dataset, key_id, until, why } => self.store.block(&dataset, &key_id, until, &why).await?,
         }
         Ok(())
-    }
-
-    async fn end(&self, order: EndOrder) -> Result<Ended, StoreError> {
-        let EndOrder { job, read, ending, why, day } = order;
-        let end = JobEnd {
-            job: &job,
-            verdict: ending.verdict,
-            why: why.as_deref(),
-            promised_first: ending.promised_first,
-            promised_last: ending.promised_last,
-            received: ending.received,
-            distinct: ending.distinct,
-            read,
-            superseded: self.keeping.superseded,
-            day,
-            now: (self.now)(),
-        };
-        self.store.end_job(end).await
-    }
-}
-
-async fn next(waiting: &mut Option<Order>, inbox: &mut mpsc::Receiver<Order>) -> Option<Order> {
-    match waiting.take() {
-        Some(order) => Some(order),
-        None => inbox.recv().await,
     }
 }

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
 
 use super::dataset::Declared;
 use crate::model::attempt::Attempt;
 use crate::model::body::KeptBody;
-use crate::model::job::{JobId, PageNumber, PartitionId, ReadNumber};
+use crate::model::job::{JobId, PageNumber, PartitionId, ReadNumber, RunId};
 use crate::model::page::{Page, PageDigest};
 use crate::model::partition::Partition;
 use crate::model::record::RowHash;
@@ -49,6 +49,40 @@ struct Inner {
     partition_id: PartitionId,
     partition: Partition,
     declared: Declared,
+}
+
+/// One of several changes that are one transaction.
+#[derive(Clone, Debug)]
+pub enum Change<'a> {
+    Start(JobStart<'a>),
+    Page(StoredPage<'a>),
+    /// Attempts of calls that brought no page.
+    Attempts(&'a [Attempt]),
+    OpenRead {
+        job: &'a Job,
+        read: ReadNumber,
+    },
+    End(JobEnd<'a>),
+}
+
+/// What came of a [`Change`].
+#[derive(Clone, Debug)]
+pub enum Changed {
+    Started(Started),
+    /// A page, attempts or the opening of a read.
+    Stored,
+    Ended(Ended),
+}
+
+/// The claim on the job of a partition.
+#[derive(Clone, Debug)]
+pub struct JobStart<'a> {
+    pub run: RunId,
+    pub declared: &'a Declared,
+    pub partition: &'a Partition,
+    /// How old the oldest page of what a dead run left may be, to be gone on with.
+    pub max_age: SignedDuration,
+    pub now: Timestamp,
 }
 
 /// A page to store, with what its call left behind.

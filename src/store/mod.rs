@@ -20,15 +20,15 @@ mod value;
 
 use std::path::Path;
 
+use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::{SignedDuration, Timestamp};
 
 use self::audit::Finding;
 use self::cell::Cell;
 use self::dataset::Declared;
 use self::error::StoreError;
 use self::history::History;
-use self::job::{Decision, Ended, Job, JobEnd, Settled, Started, StoredPage};
+use self::job::{Change, Changed, Decision, Ended, Job, JobEnd, JobStart, Settled, Started, StoredPage};
 use self::kept::KeptPages;
 use self::lock::{CollectLock, LockError};
 use self::sqlite::SqliteStore;
@@ -158,20 +158,20 @@ impl Store {
         self.sqlite.states(dataset).await
     }
 
+    /// Makes several changes in their order and in one transaction, for one wait on the disk: all of them or none.
+    ///
+    /// Returns what came of each. Errors: those of the functions for a single change, below.
+    pub async fn write_batch(&self, changes: &[Change<'_>]) -> Result<Vec<Changed>, StoreError> {
+        self.sqlite.write_batch(changes).await
+    }
+
     /// Claims the job of a partition: the one a dead run left, or a new one.
     ///
     /// What was left is gone on with under a new token, and whoever held the old one can write nothing more of it.
-    /// It is lost instead, and its rows go, when the oldest page of its read is older than `max_age` or its definition
+    /// It is lost instead, and its rows go, when the oldest page of its read is older than it may be or its definition
     /// has changed since. Errors: a job of this very run that has not ended.
-    pub async fn start_job(
-        &self,
-        run: RunId,
-        declared: &Declared,
-        partition: &Partition,
-        max_age: SignedDuration,
-        now: Timestamp,
-    ) -> Result<Started, StoreError> {
-        self.sqlite.start_job(run, declared, partition, max_age, now).await
+    pub async fn start_job(&self, start: JobStart<'_>) -> Result<Started, StoreError> {
+        self.sqlite.start_job(start).await
     }
 
     /// Opens a read of the job: what older reads of it have stored goes.
@@ -184,12 +184,7 @@ impl Store {
 
     /// Stores one page of the read that is open: its rows, its ledger line, its attempts and its body, all or nothing.
     pub async fn commit_page(&self, page: StoredPage<'_>) -> Result<(), StoreError> {
-        self.commit_pages(&[page]).await
-    }
-
-    /// Stores several pages in one transaction, for one wait on the disk.
-    pub async fn commit_pages(&self, pages: &[StoredPage<'_>]) -> Result<(), StoreError> {
-        self.sqlite.commit_pages(pages).await
+        self.sqlite.commit_page(page).await
     }
 
     /// Stores the attempts of calls that brought no page.

@@ -43,17 +43,18 @@ impl SqliteStore {
     }
 
     pub async fn open_read(&self, job: &Job, read: ReadNumber) -> Result<(), StoreError> {
-        self.write(|tx| {
-            open_read_of(tx, job)?;
-            tx.execute(SET_READ, params![job.id().0, read.0])?;
-            let older_rows = format!("delete from \"{}_rows\" where _job = ?1 and _read < ?2", job.declared().id());
-            for sql in [older_rows.as_str(), DROP_OLDER_PAGES, DROP_OLDER_BODIES] {
-                tx.execute(sql, params![job.id().0, read.0])?;
-            }
-            Ok(())
-        })
-        .await
+        self.write(|tx| open_read(tx, job, read)).await
     }
+}
+
+pub fn open_read(tx: &Tx<'_>, job: &Job, read: ReadNumber) -> Result<(), StoreError> {
+    open_read_of(tx, job)?;
+    tx.execute(SET_READ, params![job.id().0, read.0])?;
+    let older_rows = format!("delete from \"{}_rows\" where _job = ?1 and _read < ?2", job.declared().id());
+    for sql in [older_rows.as_str(), DROP_OLDER_PAGES, DROP_OLDER_BODIES] {
+        tx.execute(sql, params![job.id().0, read.0])?;
+    }
+    Ok(())
 }
 
 /// The read of a job that is open, if the claim on it still holds.

@@ -2,6 +2,7 @@
 
 mod audit;
 mod backup;
+mod batch;
 mod content;
 #[cfg(test)]
 mod defence_tests;

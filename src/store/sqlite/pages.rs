@@ -23,12 +23,12 @@ const NEW_ATTEMPT: &str = "insert into attempt
 const BODY: &str = "select raw_bytes, blake3, zstd from body where job = ?1 and read = ?2 and page = ?3";
 
 impl SqliteStore {
-    pub async fn commit_pages(&self, pages: &[StoredPage<'_>]) -> Result<(), StoreError> {
-        self.write(|tx| pages.iter().try_for_each(|page| store(tx, page))).await
+    pub async fn commit_page(&self, page: StoredPage<'_>) -> Result<(), StoreError> {
+        self.write(|tx| store(tx, &page)).await
     }
 
     pub async fn record_attempts(&self, attempts: &[Attempt]) -> Result<(), StoreError> {
-        self.write(|tx| attempts.iter().try_for_each(|attempt| record(tx, attempt))).await
+        self.write(|tx| record(tx, attempts)).await
     }
 
     pub async fn body(&self, job: JobId, read: ReadNumber, page: PageNumber) -> Result<Option<KeptBody>, StoreError> {
@@ -44,7 +44,7 @@ impl SqliteStore {
     }
 }
 
-fn store(tx: &Tx<'_>, stored: &StoredPage<'_>) -> Result<(), StoreError> {
+pub fn store(tx: &Tx<'_>, stored: &StoredPage<'_>) -> Result<(), StoreError> {
     let (job, page, now): (_, _, Timestamp) = (stored.job.id(), stored.page, stored.now);
     let open = open_read_of(tx, stored.job)?;
     if stored.read != open {
@@ -59,10 +59,14 @@ fn store(tx: &Tx<'_>, stored: &StoredPage<'_>) -> Result<(), StoreError> {
         let kept = params![job.0, stored.read.0, stored.number.0, number(body.raw_bytes), &body.blake3[..], body.zstd];
         tx.execute(NEW_BODY, kept)?;
     }
-    stored.attempts.iter().try_for_each(|attempt| record(tx, attempt))
+    record(tx, stored.attempts)
 }
 
-fn record(tx: &Tx<'_>, attempt: &Attempt) -> Result<(), StoreError> {
+pub fn record(tx: &Tx<'_>, attempts: &[Attempt]) -> Result<(), StoreError> {
+    attempts.iter().try_for_each(|attempt| record_one(tx, attempt))
+}
+
+fn record_one(tx: &Tx<'_>, attempt: &Attempt) -> Result<(), StoreError> {
     let label = &attempt.label;
     let line = params![
         label.job.0,

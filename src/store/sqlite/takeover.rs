@@ -9,12 +9,11 @@ use super::ledger::{count_at, instant};
 use super::write::Tx;
 use crate::model::job::{JobId, PageNumber, PartitionId, ReadNumber, RunId};
 use crate::model::page::PageDigest;
-use crate::model::partition::Partition;
 use crate::model::record::RowHash;
 use crate::model::verdict::Verdict;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
-use crate::store::job::{Job, Started, StoredPageFacts};
+use crate::store::job::{Job, JobStart, Started, StoredPageFacts};
 
 /// The age of a job is that of the oldest page it would go on from.
 const LIVE_JOB: &str = "select id, run, read, definition_hash,
@@ -37,41 +36,36 @@ struct Left {
 }
 
 impl SqliteStore {
-    pub async fn start_job(
-        &self,
-        run: RunId,
-        declared: &Declared,
-        partition: &Partition,
-        max_age: SignedDuration,
-        now: Timestamp,
-    ) -> Result<Started, StoreError> {
-        self.write(|tx| {
-            let id = partition_id(tx, declared, partition)?;
-            let claimed = |job, token| Job::new(job, token, id, partition.clone(), declared.clone());
-            if let Some(left) = left_of(tx, id)? {
-                if left.run == run {
-                    return Err(StoreError::JobRunning { job: left.job, partition: partition.key() });
-                }
-                match objection(&left, declared, max_age, now) {
-                    None => {
-                        let token = tx.first(CLAIM_JOB, params![left.job.0, run.0], |row| row.get(0))?;
-                        let job = claimed(left.job, token.expect("the job was found in this transaction"));
-                        return Ok(Started { job, read: left.read, stored: stored(tx, declared, left.job, left.read)? });
-                    }
-                    Some(objection) => {
-                        let why = format!("run {} ended without ending it, and {objection}", left.run);
-                        tx.execute(LOSE_JOB, params![left.job.0, Verdict::Lost.as_str(), why, instant(now)])?;
-                        drop_snapshot(tx, declared.id(), left.job)?;
-                    }
-                }
-            }
-            let line = params![run.0, id.0, declared.definition_hash(), instant(now)];
-            let new = tx.first(NEW_JOB, line, |row| Ok((JobId(row.get(0)?), row.get(1)?)))?;
-            let (job, token) = new.expect("an inserted row is returned");
-            Ok(Started { job: claimed(job, token), read: ReadNumber::FIRST, stored: Vec::new() })
-        })
-        .await
+    pub async fn start_job(&self, start: JobStart<'_>) -> Result<Started, StoreError> {
+        self.write(|tx| self::start(tx, &start)).await
     }
+}
+
+pub fn start(tx: &Tx<'_>, start: &JobStart<'_>) -> Result<Started, StoreError> {
+    let JobStart { run, declared, partition, max_age, now } = *start;
+    let id = partition_id(tx, declared, partition)?;
+    let claimed = |job, token| Job::new(job, token, id, partition.clone(), declared.clone());
+    if let Some(left) = left_of(tx, id)? {
+        if left.run == run {
+            return Err(StoreError::JobRunning { job: left.job, partition: partition.key() });
+        }
+        match objection(&left, declared, max_age, now) {
+            None => {
+                let token = tx.first(CLAIM_JOB, params![left.job.0, run.0], |row| row.get(0))?;
+                let job = claimed(left.job, token.expect("the job was found in this transaction"));
+                return Ok(Started { job, read: left.read, stored: stored(tx, declared, left.job, left.read)? });
+            }
+            Some(objection) => {
+                let why = format!("run {} ended without ending it, and {objection}", left.run);
+                tx.execute(LOSE_JOB, params![left.job.0, Verdict::Lost.as_str(), why, instant(now)])?;
+                drop_snapshot(tx, declared.id(), left.job)?;
+            }
+        }
+    }
+    let line = params![run.0, id.0, declared.definition_hash(), instant(now)];
+    let new = tx.first(NEW_JOB, line, |row| Ok((JobId(row.get(0)?), row.get(1)?)))?;
+    let (job, token) = new.expect("an inserted row is returned");
+    Ok(Started { job: claimed(job, token), read: ReadNumber::FIRST, stored: Vec::new() })
 }
 
 fn left_of(tx: &Tx<'_>, partition: PartitionId) -> Result<Option<Left>, StoreError> {

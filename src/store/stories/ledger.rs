@@ -1,17 +1,20 @@
 use super::stories;
-use super::world::{World, apartments_page, attempt, regions};
+use super::world::{MAX_AGE, World, apartments_page, attempt, end, partition_of, regions};
 use crate::model::body::KeptBody;
 use crate::model::job::{PageNumber, ReadNumber};
 use crate::model::name::Name;
 use crate::model::outcome::Outcome;
 use crate::model::verdict::Verdict;
-use crate::store::job::StoredPage;
+use crate::store::error::StoreError;
+use crate::store::job::{Change, Changed, Ended, JobStart, Settled, StoredPage};
 
 const SEOUL: &str = "11110,2024-01";
+const BUSAN: &str = "26110,2024-01";
 
 stories![
     every_request_has_its_line,
-    several_pages_are_one_transaction,
+    several_changes_are_all_made_or_none,
+    the_guards_see_the_pages_that_are_stored_with_the_end,
     a_run_and_its_jobs_can_be_told_afterwards,
     states_and_coverage_name_every_partition_that_was_asked_for,
     a_kept_body_comes_back_as_it_was,
@@ -41,23 +44,51 @@ async fn every_request_has_its_line(mut world: World) {
         .await;
 }
 
-async fn several_pages_are_one_transaction(mut world: World) {
+async fn several_changes_are_all_made_or_none(mut world: World) {
     let job = world.start(SEOUL).await;
     let (page, now) = (apartments_page(&["a", "b"]), world.now());
-    let stored = |number| StoredPage {
-        job: &job,
-        read: ReadNumber::FIRST,
-        number: PageNumber(number),
-        page: &page,
-        body: None,
-        attempts: &[],
-        now,
+    let stored = |number| {
+        let (job, read, page) = (&job, ReadNumber::FIRST, &page);
+        Change::Page(StoredPage { job, read, number: PageNumber(number), page, body: None, attempts: &[], now })
     };
-    world.store.commit_pages(&[stored(1), stored(2)]).await.unwrap();
-    world.store.commit_pages(&[stored(3), stored(2)]).await.unwrap_err();
+    let (run, declared, busan) = (world.run, world.declared.clone(), partition_of(BUSAN));
+    let start = Change::Start(JobStart { run, declared: &declared, partition: &busan, max_age: MAX_AGE, now });
+    let attempts = [attempt(&job, 1, 4, 1, Outcome::Retry)];
+    world.store.write_batch(&[stored(1), stored(2)]).await.unwrap();
+    let twice = [
+        start.clone(),
+        stored(3),
+        Change::Attempts(&attempts),
+        Change::OpenRead { job: &job, read: ReadNumber(2) },
+        Change::End(end(&job, Verdict::Short, 6, now)),
+        stored(4),
+    ];
+    let error = world.store.write_batch(&twice).await.unwrap_err();
+    assert!(matches!(error, StoreError::JobOver { .. }), "{error}");
     world.assert_select("select number, rows, total from page", &["1|2|2", "2|2|2"]).await;
     world.assert_select("select _page, _ordinal from apt_trade_rows", &["1|1", "1|2", "2|1", "2|2"]).await;
-    world.assert_select("select count(*) from body", &["0"]).await;
+    world.assert_select("select (select count(*) from body), (select count(*) from attempt)", &["0|0"]).await;
+    world.assert_select("select state, read from job", &["running|1"]).await;
+
+    let whole = [start, stored(3), Change::Attempts(&attempts), Change::End(end(&job, Verdict::Complete, 6, now))];
+    let changed = world.store.write_batch(&whole).await.unwrap();
+    let [Changed::Started(begun), Changed::Stored, Changed::Stored, Changed::Ended(ended)] = &changed[..] else {
+        panic!("not what came of each, in order: {changed:?}");
+    };
+    assert_eq!((begun.job.partition(), ended.settled), (&busan, Settled::Published { superseded_rows: 0 }));
+    world.assert_select("select state from job order by id", &["ended", "running"]).await;
+}
+
+async fn the_guards_see_the_pages_that_are_stored_with_the_end(mut world: World) {
+    world.collected(SEOUL, &["a", "b"], Verdict::Complete).await;
+    let job = world.start(SEOUL).await;
+    let (page, now) = (apartments_page(&["c", "d"]), world.now());
+    let (read, number) = (ReadNumber::FIRST, PageNumber::FIRST);
+    let stored = Change::Page(StoredPage { job: &job, read, number, page: &page, body: None, attempts: &[], now });
+    let changed = world.store.write_batch(&[stored, Change::End(end(&job, Verdict::Complete, 2, now))]).await.unwrap();
+    // Seen without its page the job would be zero rows after two.
+    assert!(matches!(&changed[1], Changed::Ended(Ended { suspicion: None, .. })), "{changed:?}");
+    world.assert_select("select apt from apt_trade order by apt", &["c", "d"]).await;
 }
 
 async fn a_run_and_its_jobs_can_be_told_afterwards(mut world: World) {

@@ -20,7 +20,7 @@ use crate::model::verdict::Verdict;
 use crate::store::cell::Cell;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
-use crate::store::job::{Job, JobEnd, Settled, Started, StoredPage, Superseded};
+use crate::store::job::{Job, JobEnd, JobStart, Settled, Started, StoredPage, Superseded};
 use crate::store::lock::CollectLock;
 use crate::store::url::StoreUrl;
 use crate::store::{OpenMode, Store};
@@ -137,7 +137,9 @@ impl World {
 
     pub async fn try_start(&mut self, partition: &str) -> Result<Started, StoreError> {
         let (now, partition) = (self.now(), partition_of(partition));
-        self.store.start_job(self.run, &self.declared, &partition, MAX_AGE, now).await
+        self.store
+            .start_job(JobStart { run: self.run, declared: &self.declared, partition: &partition, max_age: MAX_AGE, now })
+            .await
     }
 
     pub async fn page(&mut self, job: &Job, read: u32, number: u32, page: &Page) {

@@ -1,0 +1,22 @@
+//! Several changes in one transaction.
+
+use super::write::Tx;
+use super::{SqliteStore, jobs, pages, settle, takeover};
+use crate::store::error::StoreError;
+use crate::store::job::{Change, Changed};
+
+impl SqliteStore {
+    pub async fn write_batch(&self, changes: &[Change<'_>]) -> Result<Vec<Changed>, StoreError> {
+        self.write(|tx| changes.iter().map(|change| make(tx, change)).collect()).await
+    }
+}
+
+fn make(tx: &Tx<'_>, change: &Change<'_>) -> Result<Changed, StoreError> {
+    match change {
+        Change::Start(start) => takeover::start(tx, start).map(Changed::Started),
+        Change::Page(page) => pages::store(tx, page).map(|()| Changed::Stored),
+        Change::Attempts(attempts) => pages::record(tx, attempts).map(|()| Changed::Stored),
+        Change::OpenRead { job, read } => jobs::open_read(tx, job, *read).map(|()| Changed::Stored),
+        Change::End(end) => settle::settle(tx, end).map(Changed::Ended),
+    }
+}
