@@ -20,8 +20,11 @@ const END_JOB: &str = "update job
     set state = 'ended', verdict = ?2, why = ?3, read = ?4, promised_first = ?5, promised_last = ?6, received = ?7,
         distinct_rows = ?8, ended_at = ?9
     where id = ?1";
-const DROP_OTHER_PAGES: &str = "delete from page where job = ?1 and read <> ?2";
-const DROP_OTHER_BODIES: &str = "delete from body where job = ?1 and read <> ?2";
+/// Two ranges of an index: an inequality would look at every row of the read that stays.
+const DROP_OTHER_PAGES: [&str; 2] =
+    ["delete from page where job = ?1 and read < ?2", "delete from page where job = ?1 and read > ?2"];
+const DROP_OTHER_BODIES: [&str; 2] =
+    ["delete from body where job = ?1 and read < ?2", "delete from body where job = ?1 and read > ?2"];
 /// What earlier jobs left that were not published, of a kind nobody has to decide on.
 const LEFT_BEHIND: &str = "select id from job
     where partition = ?1 and state = 'ended' and id <> ?2 and snapshot = 'kept'
@@ -122,8 +125,9 @@ fn drop_all(tx: &Tx<'_>, job: &Job, which: &str) -> Result<(), StoreError> {
 }
 
 fn drop_other_reads(tx: &Tx<'_>, job: &Job, read: ReadNumber) -> Result<(), StoreError> {
-    let rows = format!("delete from \"{}_rows\" where _job = ?1 and _read <> ?2", job.declared().id());
-    for sql in [rows.as_str(), DROP_OTHER_PAGES, DROP_OTHER_BODIES] {
+    let table = job.declared().id();
+    let rows = ["<", ">"].map(|other| format!("delete from \"{table}_rows\" where _job = ?1 and _read {other} ?2"));
+    for sql in rows.iter().map(String::as_str).chain(DROP_OTHER_PAGES).chain(DROP_OTHER_BODIES) {
         tx.execute(sql, params![job.id().0, read.0])?;
     }
     Ok(())
