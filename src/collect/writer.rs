@@ -269,3 +269,7 @@ impl Scribe {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;
