@@ -49,6 +49,7 @@ pub fn first_page(
         }),
         place: None,
         abandoned: None,
+        failed: None,
     }
 }
 

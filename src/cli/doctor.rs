@@ -117,33 +117,6 @@ async fn ask(setup: &Setup, dataset: &Arc<Dataset>, now: Timestamp) -> Vec<Findi
     let partition = example(setup, dataset, now);
     let call = first_page(&setup.catalog, dataset, provider, key, &partition, 1);
     findings.push(match caller(setup, vec![ProviderLimits::of(provider)], Arc::new(Unrationed)) {
-    let param = provider.key_param.clone().zip(key).map(|(name, key)| KeyParam { name, key });
-    let request = PageRequest {
-        base_url: provider.base_url.clone(),
-        path: dataset.path.clone(),
-        query: dataset.query(&partition, PageNumber::FIRST, 1),
-        key: param,
-    };
-    let dialect = setup.catalog.dialect(&provider.dialect).expect("checked with the definitions").clone();
-    let asked = Arc::clone(dataset);
-    let call = Call {
-        provider: provider.id.clone(),
-        label: CallLabel {
-            dataset: dataset.id.clone(),
-            partition: partition.clone(),
-            job: JobId(0),
-            read: ReadNumber::FIRST,
-            page: PageNumber::FIRST,
-        },
-        request,
-        judge: Arc::new(move |answer: RawAnswer| {
-            decode::judge(&answer, &dialect, &Reading { records: &asked.records, volatile: &asked.volatile })
-        }),
-        place: None,
-        abandoned: None,
-        failed: None,
-    };
-    findings.push(match caller(setup, ProviderLimits::of(provider)) {
         Ok(caller) => {
             answered(dataset, &partition, caller.fetch(call).await.map(|fetched| fetched.answer).map_err(|failure| failure.end))
         }
