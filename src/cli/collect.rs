@@ -20,6 +20,7 @@ use crate::report::number::{counted, duration, grouped};
 use crate::report::result::{Caps, RunResult};
 use crate::report::summary::summary;
 use crate::settings::resolved::Settings;
+use crate::store::file::StoreFile;
 use crate::store::url::StoreUrl;
 use crate::store::{OpenMode, Store};
 
@@ -52,6 +53,7 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     announce(&setup.settings, &orders, &url, terminal);
 
     let store = setup.open_store(&url, open_mode(args, &setup.settings, &url, terminal)?).await?;
+    let file = StoreFile::at(url.path())?;
     let lock = store.try_lock(&format!("process {}, begun {now:.0}", std::process::id()))?;
     let folder = Path::new(setup.variable("TMPDIR").unwrap_or("/tmp"));
     let providers: BTreeMap<&Name, &Provider> = orders.iter().map(|order| (&order.provider.id, &*order.provider)).collect();
@@ -80,9 +82,11 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
         max_runtime: args.max_runtime,
         deferred_is_ok: args.deferred_ok,
     };
-    let ended = run.execute(terminal).await;
+    let ended = run.execute(terminal).await?;
+    // A store that was taken away takes every word back, and no write has failed.
+    file.check()?;
     drop((lock, key_locks));
-    ended
+    Ok(ended)
 }
 
 async fn sources(

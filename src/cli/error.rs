@@ -5,6 +5,7 @@ use crate::report::exit::Exit;
 use crate::settings::error::SettingsError;
 use crate::settings::key::KeyProblem;
 use crate::store::error::{StoreError, StoreErrorKind};
+use crate::store::file::StoreFileError;
 use crate::store::lock::LockError;
 
 /// An error as the user is told it: what, on which thing, and what to do next.
@@ -80,6 +81,12 @@ impl From<StoreError> for CliError {
             Some(hint) => told.with_hint(hint),
             None => told,
         }
+    }
+}
+
+impl From<StoreFileError> for CliError {
+    fn from(error: StoreFileError) -> Self {
+        Self::told(Exit::Store, &error).with_hint("find out who moves files there, put the store back, then run again")
     }
 }
 

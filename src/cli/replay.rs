@@ -12,6 +12,7 @@ use crate::report::exit::Exit;
 use crate::report::log::Log;
 use crate::report::number::counted;
 use crate::store::OpenMode;
+use crate::store::file::StoreFile;
 use crate::store::job::Superseded;
 
 use super::args::ReplayArgs;
@@ -28,7 +29,9 @@ pub async fn run(args: &ReplayArgs, config: Option<&Path>, terminal: &mut Termin
     let setup = Setup::load(config, Setup::environment(), |_| Ok(args.store.flags()))?;
     terminal.start_log(setup.settings.log_format);
     let dataset = setup.dataset(&args.dataset)?;
-    let store = Arc::new(setup.open_store(&setup.store_url()?, OpenMode::OpenExisting).await?);
+    let url = setup.store_url()?;
+    let store = Arc::new(setup.open_store(&url, OpenMode::OpenExisting).await?);
+    let file = StoreFile::at(url.path())?;
     let lock = store.try_lock(&format!("process {}, replaying", std::process::id()))?;
     let declared = store.declare(dataset, now).await?;
     let provider = setup.provider_of(dataset);
@@ -59,6 +62,7 @@ pub async fn run(args: &ReplayArgs, config: Option<&Path>, terminal: &mut Termin
     writer.finish().await?;
     let exit = if not_whole > 0 { Exit::Incomplete } else { Exit::Whole };
     store.end_run(run, exit.code(), Timestamp::now()).await?;
+    file.check()?;
     drop(lock);
     terminal.print(&format!(
         "{}: {} read again from kept answers, {} without kept answers, {} not published\nnobody was called\nnext: gapless status\n",

@@ -6,6 +6,7 @@ pub mod audit;
 pub mod cell;
 pub mod dataset;
 pub mod error;
+pub mod file;
 pub mod history;
 pub mod job;
 pub mod kept;

@@ -1,5 +1,7 @@
 //! What a run leaves behind when it is ended from outside, and that the next one goes on from there.
 
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::world::{Running, World};
@@ -129,4 +131,24 @@ fn a_run_with_its_calls_used_up_is_deferred() {
     assert_nothing_is_half_published(&world);
     world.run(EIGHT).exits(0);
     assert_all_true(&world);
+}
+
+#[test]
+fn a_store_that_is_taken_away_during_a_run_is_told_and_never_counts_as_whole() {
+    let check = |take_away: fn(&Path), said: &str| {
+        let world = World::playing(SLOW);
+        let run = world.start(EIGHT);
+        world.wait_for_answers(4);
+        take_away(&world.folder().join("gapless.db"));
+        let run = run.ended().exits(7);
+        assert!(run.json()["error"]["what"].as_str().unwrap().contains(said), "{}", run.stdout);
+    };
+    check(|store| fs::remove_file(store).unwrap(), "is not there any more");
+    check(replace_by_a_copy, "is another file");
+}
+
+fn replace_by_a_copy(store: &Path) {
+    let copy = store.with_extension("copy");
+    fs::copy(store, &copy).unwrap();
+    fs::rename(copy, store).unwrap();
 }
