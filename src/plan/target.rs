@@ -39,6 +39,8 @@ pub enum TargetError {
     UnknownAxis { dataset: Name, axis: String, axes: String },
     #[error("`{value}` is no value of axis `{axis}` of `{dataset}`; known are {known}")]
     UnknownValue { dataset: Name, axis: Name, value: String, known: String },
+    #[error("a partition has one {axis}, and `{value}` is not the text of one; `--axis {axis}=…` takes several")]
+    NotOne { axis: Name, value: String },
     #[error(transparent)]
     Span(#[from] SpanError),
     #[error(transparent)]
@@ -99,7 +101,12 @@ impl AxisReader<'_> {
     fn single(&self, text: &str, notes: &mut Vec<String>) -> Result<Partition, TargetError> {
         let partition = Partition::parse(text, &self.dataset.axis_names())?;
         for axis in &self.dataset.axes {
-            self.values(axis, partition.value(axis.id.as_str()), notes)?;
+            let written = partition.value(axis.id.as_str());
+            let values = self.values(axis, written, notes)?;
+            // A list or span here would be sent to the source as it is written, and answered with no rows.
+            if let Some(value) = written.filter(|written| values != [*written]) {
+                return Err(TargetError::NotOne { axis: axis.id.clone(), value: value.to_owned() });
+            }
         }
         Ok(partition)
     }
@@ -186,6 +193,19 @@ mod tests {
         assert!(matches!(single("42110,2024-03"), Err(TargetError::Region(RegionError::Retired { .. }))));
         assert!(matches!(single("11680,202403"), Err(TargetError::Span(SpanError::Shape { .. }))));
         assert!(matches!(single("11680"), Err(TargetError::Partition(_))));
+    }
+
+    #[test]
+    fn a_single_partition_is_never_a_list_or_a_span() {
+        let check = |text: &str, named: &str| {
+            let found = resolve(&Wish { partitions: vec![text.to_owned()], ..Wish::default() });
+            assert!(matches!(&found, Err(TargetError::NotOne { value, .. }) if value == named), "{text}: {found:?}");
+        };
+        check("all,2024-03", "all");
+        check("sido:11,2024-03", "sido:11");
+        check("11680,2024-03..2024-04", "2024-03..2024-04");
+        check("11680,2024-03..2024-03", "2024-03..2024-03");
+        check("11680,last:1", "last:1");
     }
 
     #[test]

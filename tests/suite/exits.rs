@@ -58,6 +58,7 @@ fn a_region_that_is_none_is_refused_with_what_to_ask_instead() {
     check("@nowhere.txt", &["nowhere.txt"]);
     check(",", &["empty"]);
     check_usage(&world, "collect apt_trade --partition 42110,2024-01 --create", &["51110"]);
+    check_usage(&world, "collect apt_trade --partition all,2024-01 --create", &["`all` is not the text of one"]);
     check_usage(&world, "collect apt_trade --partition 11110 --create", &["region=…,month=…"]);
 }
 
