@@ -66,9 +66,11 @@ impl Setup {
         Ok(Self { settings, catalog, providers, environment })
     }
 
-    /// The environment of this process, without what is not text.
+    /// The environment of this process. What is not text is taken with marks in the places of its broken bytes, so that a
+    /// setting of ours is refused for them and not passed over.
     pub fn environment() -> HashMap<String, String> {
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
     }
 
     /// A variable of the environment.
@@ -148,7 +150,11 @@ pub fn provider_flags(
         if !known.contains(&provider) {
             return Err(CliError::usage(format!("{flag}: {}", unknown_name("provider of this run", provider, &known))));
         }
-        flags.push((format!("providers.{provider}.{setting}"), number.to_owned(), flag.to_owned()));
+        let path = format!("providers.{provider}.{setting}");
+        if flags.iter().any(|(known, _, _)| *known == path) {
+            return Err(CliError::usage(format!("{flag} is given twice for {provider}")));
+        }
+        flags.push((path, number.to_owned(), flag.to_owned()));
     }
     Ok(flags)
 }

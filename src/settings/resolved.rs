@@ -121,9 +121,15 @@ impl Settings {
         }
         for (name, overrides) in &self.providers {
             let provider = name.parse::<Name>().ok().and_then(|id| catalog.provider(&id));
-            if let Some(problem) = provider.and_then(|provider| overrides.apply(provider).err()) {
-                let origin = ["base_url", "zone"].iter().find_map(|key| self.origin(&format!("providers.{name}.{key}")));
-                problems.push(Problem { place: origin.unwrap_or("providers").to_owned(), what: problem });
+            let Some(provider) = provider else { continue };
+            // One by one, so that each problem is told with its own place.
+            let base_url = ProviderOverrides { base_url: overrides.base_url.clone(), ..Default::default() };
+            let zone = ProviderOverrides { zone: overrides.zone.clone(), ..Default::default() };
+            for (key, alone) in [("base_url", base_url), ("zone", zone)] {
+                if let Err(what) = alone.apply(provider) {
+                    let place = self.origin(&format!("providers.{name}.{key}")).unwrap_or("providers").to_owned();
+                    problems.push(Problem { place, what });
+                }
             }
         }
         if problems.is_empty() { Ok(()) } else { Err(SettingsError { problems }) }
@@ -175,7 +181,7 @@ impl Settings {
             refresh: RefreshSettings { every_run: read.number("refresh.every_run"), weekly: read.number("refresh.weekly") },
             targets: read.named("collect", |read, path| Target {
                 months: read.optional(&format!("{path}.months")).map(str::to_owned),
-                regions: read.optional(&format!("{path}.regions")).map(str::to_owned),
+                regions: read.regions(&format!("{path}.regions")),
             }),
             providers: read.named("providers", |read, path| {
                 let at = |key: &str| format!("{path}.{key}");
@@ -244,6 +250,15 @@ impl Reader<'_> {
     fn path(&self, path: &str) -> Option<PathBuf> {
         let text = self.optional(path).filter(|text| !text.is_empty())?;
         Some(self.located(path, Path::new(text)))
+    }
+
+    /// A LIST of regions; the path of an `@FILE` is relative to the settings file where it was set there.
+    fn regions(&self, path: &str) -> Option<String> {
+        let text = self.optional(path)?;
+        Some(match text.strip_prefix('@') {
+            Some(file) => format!("@{}", self.located(path, Path::new(file)).display()),
+            None => text.to_owned(),
+        })
     }
 
     fn store_url(&self, path: &str) -> String {

@@ -16,7 +16,7 @@ impl Search {
         if let Some(path) = flag {
             return Self::Named { path: path.to_owned(), by: "--config" };
         }
-        if let Some(path) = variable {
+        if let Some(path) = variable.filter(|path| !path.is_empty()) {
             return Self::Named { path: path.into(), by: "GAPLESS_CONFIG" };
         }
         let mut places = vec![PathBuf::from("gapless.toml")];
@@ -29,7 +29,7 @@ impl Search {
     pub fn found(&self) -> Option<&Path> {
         match self {
             Self::Named { path, .. } => Some(path),
-            Self::Usual(places) => places.iter().find(|place| place.is_file()).map(PathBuf::as_path),
+            Self::Usual(places) => places.iter().find(|place| place.exists()).map(PathBuf::as_path),
         }
     }
 }
@@ -43,6 +43,7 @@ mod tests {
         let named = |path: &str, by| Search::Named { path: path.into(), by };
         assert_eq!(Search::new(Some(Path::new("a")), Some("b"), Some("/h")), named("a", "--config"));
         assert_eq!(Search::new(None, Some("b"), Some("/h")), named("b", "GAPLESS_CONFIG"));
+        assert_eq!(Search::new(None, Some(""), Some("/h")), Search::new(None, None, Some("/h")), "set to nothing is not set");
         let Search::Usual(places) = Search::new(None, None, Some("/h")) else { panic!("no file was named") };
         assert_eq!(places.len(), 3);
         let Search::Usual(places) = Search::new(None, None, None) else { panic!("no file was named") };
