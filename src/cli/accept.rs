@@ -23,15 +23,19 @@ pub async fn run(args: &AcceptArgs, config: Option<&Path>, terminal: &Terminal) 
     let lock = store.try_lock(&format!("process {}, accepting", std::process::id()))?;
     let who = setup.variable("USER").unwrap_or("unknown").to_owned();
     let mut text = String::new();
-    let (mut accepted, mut asked) = (0, 0);
-    for (name, key) in wanted(args, &store).await? {
-        asked += 1;
+    // All are read before the first is published: a word that cannot be read changes nothing.
+    let asked = wanted(args, &store).await?.into_iter().map(|(name, key)| {
         let dataset = setup.dataset(&name)?;
-        let partition = parse(dataset, &key)?;
+        Ok((dataset, parse(dataset, &key)?))
+    });
+    let asked: Vec<_> = asked.collect::<Result<_, CliError>>()?;
+    let mut accepted = 0;
+    for (dataset, partition) in &asked {
+        let name = &dataset.id;
         let declared = store.declare(dataset, now).await?;
         let superseded = if setup.settings.store.keep_snapshots { Superseded::Kept } else { Superseded::Removed };
         let decision = Decision::Accept { who: &who, why: &args.why, superseded, now };
-        match store.decide(&declared, &partition, decision).await? {
+        match store.decide(&declared, partition, decision).await? {
             Some(_) => {
                 accepted += 1;
                 text.push_str(&format!("{name} {partition} is published\n"));
@@ -40,9 +44,12 @@ pub async fn run(args: &AcceptArgs, config: Option<&Path>, terminal: &Terminal) 
         }
     }
     drop(lock);
-    text.push_str(&format!("{} accepted by {who}\nnext: gapless status\n", counted(accepted, "partition")));
+    if accepted > 0 {
+        text.push_str(&format!("{} accepted by {who}\n", counted(accepted as u64, "partition")));
+    }
+    text.push_str("next: gapless status\n");
     terminal.print(&text)?;
-    Ok(if accepted == asked { Exit::Whole } else { Exit::Incomplete })
+    Ok(if accepted == asked.len() { Exit::Whole } else { Exit::Incomplete })
 }
 
 /// Dataset and partition of each that is to be published.

@@ -16,13 +16,13 @@ use super::terminal::Format;
 #[command(name = "gapless", version, disable_help_subcommand = true)]
 pub struct Cli {
     /// Settings file instead of the usual ones
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Of every command")]
     pub config: Option<PathBuf>,
     /// Say nothing when all is well
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Of every command")]
     pub quiet: bool,
     /// Log every retry; twice: every attempt
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Of every command")]
     pub verbose: u8,
     #[command(subcommand)]
     pub command: Command,
@@ -95,10 +95,10 @@ pub struct CollectArgs {
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     pub only: Only,
     /// Calls in flight at once; PROVIDER=N with several providers
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub concurrency: Vec<String>,
     /// Calls a second over all workers, or none; PROVIDER=N with several providers
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub rps: Vec<String>,
     /// End the run after so many calls
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

@@ -13,6 +13,7 @@ use crate::definition::provider::Provider;
 use crate::model::name::Name;
 use crate::model::rate::Rate;
 use crate::model::secret::ServiceKey;
+use crate::model::verdict::Verdict;
 use crate::plan::selection::{NeedsPerson, Reason, Selected};
 use crate::report::exit::Exit;
 use crate::report::log::Verbosity;
@@ -147,16 +148,34 @@ pub fn tell(result: &RunResult, exit: Exit, format: Format, terminal: &Terminal)
 }
 
 fn next_commands(result: &RunResult, exit: Exit) -> Vec<String> {
-    let datasets: BTreeSet<&str> = result.gaps.iter().map(|gap| gap.dataset.as_str()).collect();
-    let datasets = datasets.into_iter().collect::<Vec<_>>().join(" ");
+    let of = |is_meant: fn(&Gap) -> bool| {
+        let gaps = result.gaps.iter().filter(|gap| is_meant(gap));
+        gaps.map(|gap| gap.dataset.as_str()).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
+    };
     match exit {
+        Exit::Whole if result.partitions.planned == 0 => vec!["gapless status".to_owned()],
         Exit::Whole => vec!["query the store: each dataset is a view, `coverage` says what is whole".to_owned()],
-        Exit::Incomplete => vec![format!("gapless collect {datasets} --only failed, with the same months and regions")],
-        Exit::Deferred => vec![format!("the same command again later: what is whole is not asked again ({datasets})")],
+        Exit::Incomplete => {
+            let (held, failed) = (of(is_held), of(|gap| !is_held(gap)));
+            let look =
+                format!("gapless accept --run {} publishes all that is held; first look at each as its hint says", result.run);
+            let again = format!("gapless collect {failed} --only failed, with the same months and regions");
+            [(!held.is_empty(), look), (!failed.is_empty(), again)]
+                .into_iter()
+                .filter(|(has, _)| *has)
+                .map(|(_, next)| next)
+                .collect()
+        }
+        Exit::Deferred => vec![format!("the same command again later: what is whole is not asked again ({})", of(|_| true))],
         Exit::Refused => vec!["check that the key is applied for these datasets, then run the same command again".to_owned()],
         Exit::Interrupted | Exit::Terminated => vec!["the same command again: it takes up what is missing".to_owned()],
         Exit::Store | Exit::LocalResource | Exit::OwnFault | Exit::Locked | Exit::Usage => Vec::new(),
     }
+}
+
+/// Held ones wait for a person; asking again does not help them.
+fn is_held(gap: &Gap) -> bool {
+    gap.verdict == Verdict::Held.as_str()
 }
 
 fn flags(args: &CollectArgs, catalog: &Catalog) -> Result<Vec<(String, String, String)>, CliError> {

@@ -1,9 +1,14 @@
 use std::path::Path;
 
+use jiff::Timestamp;
+
+use crate::caller::ProviderLimits;
 use crate::report::exit::Exit;
 
 use super::args::ConfigCommand;
+use super::doctor::caller;
 use super::error::CliError;
+use super::orders::target_of;
 use super::setup::Setup;
 use super::terminal::Terminal;
 
@@ -12,10 +17,21 @@ pub fn run(command: &ConfigCommand, config: Option<&Path>, terminal: &Terminal) 
     match command {
         ConfigCommand::Show => terminal.print(&shown(&setup)),
         ConfigCommand::Check => {
+            check(&setup)?;
             let file = setup.settings.file.as_ref().map_or("no settings file".to_owned(), |file| file.display().to_string());
             terminal.print(&format!("{file}: every name is known, every value is legal\nnext: gapless config show\n"))
         }
     }
+}
+
+/// What can be tried without a call: every target names partitions, and every provider can be asked.
+fn check(setup: &Setup) -> Result<(), CliError> {
+    for name in setup.settings.targets.keys() {
+        let hint = format!("mend `[collect.{name}]`");
+        target_of(setup.dataset(name)?, setup, Timestamp::now()).map_err(|error| error.with_hint(hint))?;
+    }
+    let askable = setup.providers().try_for_each(|provider| caller(setup, ProviderLimits::of(provider)).map(drop));
+    askable.map_err(|error| error.with_hint("mend `[http]`"))
 }
 
 fn shown(setup: &Setup) -> String {

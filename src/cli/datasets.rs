@@ -7,6 +7,7 @@ use crate::definition::catalog::{Catalog, DefinitionFile, DefinitionKind};
 use crate::definition::dataset::Dataset;
 use crate::model::outcome::Judgement;
 use crate::report::exit::Exit;
+use crate::report::number::counted;
 use crate::report::output::printable;
 
 use super::args::DatasetsCommand;
@@ -67,8 +68,9 @@ fn show(dataset: &Dataset) -> String {
 
 fn check(setup: &Setup, file: Option<&Path>, terminal: &Terminal) -> Result<Exit, CliError> {
     let Some(path) = file else {
-        let count = setup.catalog.datasets().count();
-        let mut text = format!("{count} datasets, {} providers: all valid\n", setup.catalog.providers().count());
+        let datasets = counted(setup.catalog.datasets().count() as u64, "dataset");
+        let providers = counted(setup.catalog.providers().count() as u64, "provider");
+        let mut text = format!("{datasets}, {providers}: all valid\n");
         for file in setup.catalog.shadowed() {
             text.push_str(&format!("{} stands in front of a shipped definition\n", file.display()));
         }

@@ -47,7 +47,8 @@ pub async fn run(args: &DoctorArgs, config: Option<&Path>, terminal: &mut Termin
         .as_ref()
         .map_or("no settings file, defaults are used".to_owned(), |file| format!("settings of {} are legal", file.display()));
     let mut findings = vec![Finding::good(file), store_and_clock(&setup, now).await];
-    for dataset in datasets(args, &setup)? {
+    let datasets = datasets(args, &setup)?;
+    for dataset in &datasets {
         findings.extend(ask(&setup, dataset, now).await);
     }
     let mut text = String::new();
@@ -57,11 +58,12 @@ pub async fn run(args: &DoctorArgs, config: Option<&Path>, terminal: &mut Termin
         text.push_str(&hint.as_ref().map(|hint| format!("     {hint}\n")).unwrap_or_default());
     }
     let exit = findings.iter().map(|finding| finding.exit).max().unwrap_or(Exit::Whole);
-    let next = match exit {
-        Exit::Whole => "next: gapless collect DATASET --months last:3 --regions all --dry-run\n",
-        _ => "next: mend what is BAD, then run `gapless doctor` again\n",
+    let next = match (exit, datasets.first()) {
+        (Exit::Whole, Some(dataset)) => format!("gapless collect {} --months last:3 --regions all --dry-run", dataset.id),
+        (Exit::Whole, None) => "no dataset is named or has a target, so no key was tried: gapless doctor apt_trade".to_owned(),
+        _ => "mend what is BAD, then run `gapless doctor` again".to_owned(),
     };
-    text.push_str(next);
+    text.push_str(&format!("next: {next}\n"));
     terminal.print(&text)?;
     Ok(exit)
 }
@@ -164,4 +166,17 @@ fn example(setup: &Setup, dataset: &Dataset, now: Timestamp) -> Partition {
         }
     };
     Partition::new(dataset.axes.iter().map(|axis| (axis.id.clone(), value(axis))))
+}
+
+/// A caller that asks one provider and tries again once at most.
+///
+/// Errors: HTTP settings that cannot be used.
+pub(super) fn caller(setup: &Setup, limits: ProviderLimits) -> Result<Caller, CliError> {
+    let mut retry = setup.settings.retry.clone();
+    retry.max_retries = retry.max_retries.min(1);
+    let settings = CallerSettings { providers: vec![limits], http: setup.settings.http.clone(), retry, max_calls: None };
+    let listener = Arc::new(Listeners(vec![Arc::new(Log)]));
+    let surroundings =
+        Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener, ration: Arc::new(Unrationed) };
+    Caller::new(settings, surroundings).map_err(|error| CliError::usage(error.to_string()))
 }

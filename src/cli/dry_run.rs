@@ -57,7 +57,8 @@ fn plan_text(cost: &Cost) -> String {
     if let Some(share) = cost.quota_share {
         text.push_str(&format!("{:.1} % of the daily quota, {}\n", share * 100.0, counted(cost.nights, "night")));
     }
-    text.push_str("nothing was called or written\n");
+    let next = if cost.partitions == 0 { "gapless status" } else { "the same command without `--dry-run`" };
+    text.push_str(&format!("nothing was called or written\nnext: {next}\n"));
     text
 }
 

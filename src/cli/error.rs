@@ -31,7 +31,7 @@ impl CliError {
     }
 
     /// An error with all its causes, in one line.
-    fn told(exit: Exit, error: &dyn Error) -> Self {
+    pub(super) fn told(exit: Exit, error: &dyn Error) -> Self {
         let mut what = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {
@@ -44,7 +44,12 @@ impl CliError {
 
 impl From<SettingsError> for CliError {
     fn from(error: SettingsError) -> Self {
-        Self::told(Exit::Usage, &error).with_hint("see `gapless config show` for every setting and where it came from")
+        let told = Self::told(Exit::Usage, &error);
+        // A flag is mended where it was typed.
+        match error.problems.iter().all(|problem| problem.place.starts_with("--")) {
+            true => told,
+            false => told.with_hint("mend it, then run `gapless config check`; `config/default.toml` explains every setting"),
+        }
     }
 }
 

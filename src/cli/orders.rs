@@ -9,6 +9,7 @@ use crate::definition::provider::Provider;
 use crate::model::name::Name;
 use crate::plan::selection::{Choice, Circumstances, Standing, order, select};
 use crate::plan::target::{Target, Wish, target};
+use crate::report::exit::Exit;
 use crate::settings::layer::read_file;
 use crate::settings::resolved::Settings;
 use crate::store::Store;
@@ -56,10 +57,18 @@ pub fn target_of(dataset: &Dataset, setup: &Setup, now: Timestamp) -> Result<Tar
     resolved(dataset, &Wish { months: target.months, regions: target.regions, ..Wish::default() }, setup, now)
 }
 
+/// Errors: a partition that the dataset cannot have.
+pub fn check_partition(dataset: &Dataset, text: &str, setup: &Setup, now: Timestamp) -> Result<(), CliError> {
+    resolved(dataset, &Wish { partitions: vec![text.to_owned()], ..Wish::default() }, setup, now).map(drop)
+}
+
 fn resolved(dataset: &Dataset, wish: &Wish, setup: &Setup, now: Timestamp) -> Result<Target, CliError> {
     let month = current_month(setup.provider_of(dataset), now);
     let read = |file: &str| read_file(Path::new(file)).map_err(std::io::Error::other);
-    target(dataset, wish, &setup.catalog, month, &read).map_err(|error| CliError::usage(format!("{}: {error}", dataset.id)))
+    target(dataset, wish, &setup.catalog, month, &read).map_err(|error| {
+        let told = CliError::told(Exit::Usage, &error);
+        CliError { what: format!("{}: {}", dataset.id, told.what), ..told }
+    })
 }
 
 fn wish(args: &CollectArgs, dataset: &Dataset, settings: &Settings) -> Result<Wish, CliError> {

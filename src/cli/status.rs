@@ -53,14 +53,7 @@ pub async fn run(args: &StatusArgs, config: Option<&Path>, terminal: &Terminal) 
                 json!({"exit_code": exit.code(), "store": url.to_string(), "store_bytes": size(&url), "datasets": datasets});
             format!("{told}\n")
         }
-        Format::Text => {
-            let mut text = as_text(&lines, &url, now);
-            for line in late {
-                let newest = line.condition.newest_check.map_or("never".to_owned(), |time| format!("{time:.0}"));
-                text.push_str(&format!("{} is too old: last checked {newest}\n", line.dataset));
-            }
-            text
-        }
+        Format::Text => as_text(&lines, &late, &url, now),
     };
     terminal.print(&text)?;
     Ok(exit)
@@ -124,7 +117,7 @@ fn is_late(line: &Line, limit: Option<Duration>, now: Timestamp) -> bool {
     limit.is_some_and(is_older)
 }
 
-fn as_text(lines: &[Line], url: &StoreUrl, now: Timestamp) -> String {
+fn as_text(lines: &[Line], late: &[&Line], url: &StoreUrl, now: Timestamp) -> String {
     let mut text = format!("store {url}, {} MB\n", grouped(size(url).div_ceil(1_000_000)));
     if lines.is_empty() {
         text.push_str("nothing was collected yet\nnext: gapless collect apt_trade --months last:3 --regions all --dry-run\n");
@@ -148,6 +141,9 @@ fn as_text(lines: &[Line], url: &StoreUrl, now: Timestamp) -> String {
     let untargeted: Vec<&str> = lines.iter().filter(|line| !line.has_target).map(|line| line.dataset.as_str()).collect();
     if !untargeted.is_empty() {
         text.push_str(&format!("no target in the settings, so what was asked for counts as wanted: {}\n", untargeted.join(", ")));
+    }
+    for line in late {
+        text.push_str(&format!("{} is too old: last checked {}\n", line.dataset, moment(line.condition.newest_check)));
     }
     text.push_str(&format!("next: {}\n", next(lines)));
     text
@@ -184,18 +180,20 @@ fn reform_text(reform: &ReformProgress) -> String {
 }
 
 fn next(lines: &[Line]) -> String {
-    let with = |has: fn(&Condition) -> bool| lines.iter().find(|line| has(&line.condition)).map(|line| &line.dataset);
-    if let Some(dataset) = with(|condition| condition.needs_you > 0) {
+    let with = |has: fn(&Condition) -> bool| lines.iter().find(|line| has(&line.condition));
+    // Without a target a run has to be told again what it is about.
+    let as_before = |line: &Line| if line.has_target { "" } else { ", with the same months and regions" };
+    if let Some(Line { dataset, .. }) = with(|condition| condition.needs_you > 0) {
         return format!(
             "select partition, verdict, why from coverage where dataset = '{dataset}' and verdict in ('held', 'failed', 'short'); \
              then `gapless why {dataset} PARTITION`"
         );
     }
-    if let Some(dataset) = with(|condition| condition.gap > 0) {
-        return format!("gapless collect {dataset} --only failed");
+    if let Some(line) = with(|condition| condition.gap > 0) {
+        return format!("gapless collect {} --only failed{}", line.dataset, as_before(line));
     }
     match with(|condition| condition.waiting > 0) {
-        Some(dataset) => format!("gapless collect {dataset}"),
+        Some(line) => format!("gapless collect {}{}", line.dataset, as_before(line)),
         None => "everything wanted is whole".to_owned(),
     }
 }

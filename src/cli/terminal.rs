@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::report::exit::Exit;
 use crate::report::log::{self, LogStyle, Verbosity};
-use crate::report::output::{Written, write_to};
+use crate::report::output::{Written, printable, write_to};
 use crate::settings::resolved::LogFormat;
 
 use super::error::CliError;
@@ -99,7 +99,9 @@ impl Terminal {
         };
         if !is_told {
             let hint = error.hint.as_ref().map(|hint| format!("hint: {hint}\n")).unwrap_or_default();
-            drop(write_to(&mut io::stderr().lock(), &format!("error: {}\n{hint}", error.what)));
+            // Each line by itself: what came from outside must not steer the terminal.
+            let what = error.what.split('\n').map(printable).collect::<Vec<_>>().join("\n");
+            drop(write_to(&mut io::stderr().lock(), &format!("error: {what}\n{hint}")));
         }
         error.exit
     }

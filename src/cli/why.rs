@@ -1,5 +1,7 @@
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use crate::model::partition::Partition;
 use crate::model::verdict::Verdict;
 use crate::report::exit::Exit;
@@ -11,6 +13,7 @@ use crate::store::history::{AttemptLine, History, JobLine, PageLine};
 
 use super::args::WhyArgs;
 use super::error::CliError;
+use super::orders::check_partition;
 use super::setup::Setup;
 use super::terminal::Terminal;
 
@@ -27,7 +30,10 @@ pub async fn run(args: &WhyArgs, config: Option<&Path>, terminal: &Terminal) -> 
     let title = format!("{} {partition}\n", dataset.id);
     let text = match store.history(&dataset.id, &partition).await? {
         Some(history) => title + &told(&history, &args.dataset, &partition),
-        None => format!("{title}never asked for\nnext: gapless collect {} --partition {partition}\n", dataset.id),
+        None => {
+            check_partition(dataset, &args.partition, &setup, Timestamp::now())?;
+            format!("{title}never asked for\nnext: gapless collect {} --partition {partition}\n", dataset.id)
+        }
     };
     terminal.print(&text)
 }
@@ -38,8 +44,8 @@ fn told(history: &History, dataset: &str, partition: &Partition) -> String {
     text.push_str(&format!("checked as a whole  {}\n", moment(history.checked_at)));
     text.push_str(&format!("content changed     {}\n", moment(history.changed_at)));
     match history.published_job {
-        Some(job) => text.push_str(&format!("published            job {job} since {}\n", moment(history.published_at))),
-        None => text.push_str("published            nothing\n"),
+        Some(job) => text.push_str(&format!("published           job {job} since {}\n", moment(history.published_at))),
+        None => text.push_str("published           nothing\n"),
     }
     text.push_str("\njobs, latest first\n");
     for job in &history.jobs {

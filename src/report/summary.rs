@@ -88,6 +88,7 @@ fn meaning(exit: Exit, result: &RunResult) -> String {
     let missing = counted(result.gaps_total, "partition");
     let verb = if result.gaps_total == 1 { "is" } else { "are" };
     match exit {
+        Exit::Whole if result.partitions.planned == 0 => "nothing had to be asked".to_owned(),
         Exit::Whole => "every partition asked for is whole".to_owned(),
         Exit::Incomplete => format!("{missing} {verb} not whole"),
         Exit::Deferred => format!("{missing} {verb} deferred; nothing is wrong"),

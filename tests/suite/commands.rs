@@ -212,12 +212,42 @@ fn an_audit_online_lists_what_has_grown_or_shrunk_with_one_call_each() {
     let world = World::playing("rows = 250");
     world.run(TWO_MONTHS).exits(0);
     let world = world.now_playing("rows = 250\n[[size]]\nmonth = '2024-01'\nrows = 260\n");
-
     let run = world.run("audit --online").exits(3);
-
     let grown = "apt_trade region=11110,month=2024-01 has grown: 250 rows stored, 260 there now";
     assert!(run.stdout.contains(grown), "{}", run.stdout);
     assert!(run.stdout.contains("apt_trade: 2 partitions asked, 1 changed, 0 not told"), "{}", run.stdout);
     assert_eq!(world.requests().len(), 2);
     assert_eq!(world.count("select count(*) from apt_trade"), 500, "nothing was changed");
+fn a_check_of_the_settings_finds_what_a_run_would_stumble_over() {
+    let check = |settings: &str, said: &str| {
+        let world = World::playing("");
+        world.file("gapless.toml", settings);
+        let run = world.run("config check").exits(2);
+        assert!(run.stderr.contains(said), "{settings}: {}", run.stderr);
+        assert!(run.stderr.contains("hint: mend"), "{}", run.stderr);
+    };
+    check("[collect.apt_trade]\nregions = \"all\"\nmonths = \"2006-13..\"\n", "`2006-13..` is not a span of months");
+    check("[collect.apt_trade]\nregions = \"sido:99\"\nmonths = \"2024-01\"\n", "no region of `lawd_cd` is in province `99`");
+    check("[collect.apt_trade]\nmonths = \"2024-01\"\n", "apt_trade: needs regions");
+    check("[http]\nca_file = \"nowhere.pem\"\n", "nowhere.pem");
+    check("[providers.data_go_kr]\nzone = \"Mars\"\n", "gapless.toml:2: `Mars` is no time zone");
+}
+
+#[test]
+fn a_run_with_nothing_to_ask_does_not_call_everything_whole() {
+    let world = World::playing("rows = 3");
+    let run = world.run("collect apt_trade --partition 11110,2024-01 --only failed --create").exits(0);
+    assert!(run.stdout.contains("exit 0: nothing had to be asked"), "{}", run.stdout);
+    assert!(!run.stdout.contains("whole"), "{}", run.stdout);
+    assert_eq!(world.requests().len(), 0);
+}
+
+#[test]
+fn a_partition_that_cannot_be_asked_for_is_not_told_as_waiting() {
+    let world = World::playing("rows = 3");
+    world.run("collect apt_trade --partition 11110,2024-01 --create").exits(0);
+    let run = world.run("why apt_trade 99999,2024-01").exits(2);
+    assert!(run.stderr.contains("`99999` is no region"), "{}", run.stderr);
+    let run = world.run("why apt_trade 11140,2024-01").exits(0);
+    assert!(run.stdout.contains("next: gapless collect apt_trade --partition region=11140,month=2024-01"), "{}", run.stdout);
 }
