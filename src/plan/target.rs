@@ -68,7 +68,13 @@ pub fn target(
     }
     let reader = AxisReader { dataset, catalog, current, read_file };
     if !wish.partitions.is_empty() {
-        let partitions = wish.partitions.iter().map(|text| reader.single(text, &mut notes)).collect::<Result<_, _>>()?;
+        let mut partitions = Vec::new();
+        for text in &wish.partitions {
+            let partition = reader.single(text, &mut notes)?;
+            if !partitions.contains(&partition) {
+                partitions.push(partition);
+            }
+        }
         return Ok(Target { partitions, notes });
     }
     let mut partitions: Vec<Vec<(Name, String)>> = vec![Vec::new()];
@@ -193,6 +199,14 @@ mod tests {
         assert!(matches!(single("42110,2024-03"), Err(TargetError::Region(RegionError::Retired { .. }))));
         assert!(matches!(single("11680,202403"), Err(TargetError::Span(SpanError::Shape { .. }))));
         assert!(matches!(single("11680"), Err(TargetError::Partition(_))));
+    }
+
+    #[test]
+    fn a_partition_named_twice_is_asked_for_once() {
+        let partitions = ["11680,2024-03", "11680,2024-04", "region=11680,month=2024-03"].map(str::to_owned).into();
+        let target = resolve(&Wish { partitions, ..Wish::default() }).unwrap();
+        let keys: Vec<String> = target.partitions.iter().map(Partition::key).collect();
+        assert_eq!(keys, ["region=11680,month=2024-03", "region=11680,month=2024-04"]);
     }
 
     #[test]
