@@ -118,6 +118,9 @@ fn a_relative_path_in_the_file_is_relative_to_the_file() {
     assert_eq!(settings.store.url, "sqlite:///etc/x/data/a.db");
     assert_eq!(settings.providers["data_go_kr"].key_file.as_deref(), Some(Path::new("/etc/x/key")));
     assert_eq!(settings.definitions, Path::new("mine"));
+    let lists = "[collect.apt_trade]\nregions = \"@mine.txt\"\n[collect.apt_rent]\nregions = \"@/all.txt\"\n";
+    let regions = |dataset: &str| load(lists, &[], &[]).unwrap().targets[dataset].regions.clone().unwrap();
+    assert_eq!([regions("apt_trade"), regions("apt_rent")], ["@/etc/x/mine.txt", "@/all.txt"]);
     assert_eq!(load("", &[], &[]).unwrap().store.url, "sqlite://gapless.db");
 }
 
