@@ -2,11 +2,13 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::caller::ProviderLimits;
+use std::sync::Arc;
+
+use crate::caller::{ProviderLimits, Unrationed};
 use crate::report::exit::Exit;
 
 use super::args::ConfigCommand;
-use super::doctor::caller;
+use super::ask::caller;
 use super::error::CliError;
 use super::orders::target_of;
 use super::setup::Setup;
@@ -30,7 +32,9 @@ fn check(setup: &Setup) -> Result<(), CliError> {
         let hint = format!("mend `[collect.{name}]`");
         target_of(setup.dataset(name)?, setup, Timestamp::now()).map_err(|error| error.with_hint(hint))?;
     }
-    let askable = setup.providers().try_for_each(|provider| caller(setup, ProviderLimits::of(provider)).map(drop));
+    let askable = setup
+        .providers()
+        .try_for_each(|provider| caller(setup, vec![ProviderLimits::of(provider)], Arc::new(Unrationed)).map(drop));
     askable.map_err(|error| error.with_hint("mend `[http]`"))
 }
 

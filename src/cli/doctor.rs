@@ -167,16 +167,3 @@ fn example(setup: &Setup, dataset: &Dataset, now: Timestamp) -> Partition {
     };
     Partition::new(dataset.axes.iter().map(|axis| (axis.id.clone(), value(axis))))
 }
-
-/// A caller that asks one provider and tries again once at most.
-///
-/// Errors: HTTP settings that cannot be used.
-pub(super) fn caller(setup: &Setup, limits: ProviderLimits) -> Result<Caller, CliError> {
-    let mut retry = setup.settings.retry.clone();
-    retry.max_retries = retry.max_retries.min(1);
-    let settings = CallerSettings { providers: vec![limits], http: setup.settings.http.clone(), retry, max_calls: None };
-    let listener = Arc::new(Listeners(vec![Arc::new(Log)]));
-    let surroundings =
-        Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener, ration: Arc::new(Unrationed) };
-    Caller::new(settings, surroundings).map_err(|error| CliError::usage(error.to_string()))
-}

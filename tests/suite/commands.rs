@@ -218,6 +218,9 @@ fn an_audit_online_lists_what_has_grown_or_shrunk_with_one_call_each() {
     assert!(run.stdout.contains("apt_trade: 2 partitions asked, 1 changed, 0 not told"), "{}", run.stdout);
     assert_eq!(world.requests().len(), 2);
     assert_eq!(world.count("select count(*) from apt_trade"), 500, "nothing was changed");
+}
+
+#[test]
 fn a_check_of_the_settings_finds_what_a_run_would_stumble_over() {
     let check = |settings: &str, said: &str| {
         let world = World::playing("");
