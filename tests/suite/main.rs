@@ -18,6 +18,7 @@ mod guards;
 mod keys;
 mod kills;
 mod limits;
+mod nights;
 mod outputs;
 mod quotas;
 mod signals;
