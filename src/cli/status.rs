@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::plan::selection::Standing;
 use crate::report::exit::Exit;
 use crate::report::number::{counted, grouped};
 use crate::report::table::aligned;
-use crate::store::state::{ApiState, CoverageLine, ReformProgress};
+use crate::store::state::{self, ApiState, PartitionState};
 use crate::store::url::StoreUrl;
 use crate::store::{OpenMode, Store};
 
@@ -66,14 +66,16 @@ async fn lines(setup: &Setup, store: &Store, now: Timestamp) -> Result<Vec<Line>
         *rows.entry(&line.dataset).or_default() += line.rows;
     }
     let (apis, reforms) = (store.api_states().await?, store.reform_progress().await?);
+    let apis = store.api_states().await?;
     let mut lines = Vec::new();
     for dataset in setup.catalog.datasets() {
-        let id = dataset.id.as_str();
-        let has_target = setup.settings.targets.contains_key(id);
-        if !has_target && !rows.contains_key(id) {
+        let has_target = setup.settings.targets.contains_key(dataset.id.as_str());
+        let states = store.states(&dataset.id).await?;
+        if !has_target && states.is_empty() {
             continue;
         }
-        let standings: HashMap<String, Standing> = store.states(&dataset.id).await?.into_iter().map(standing).collect();
+        let rows = states.iter().map(visible_rows).sum();
+        let standings: HashMap<String, Standing> = states.into_iter().map(standing).collect();
         let wanted = match has_target {
             true => target_of(dataset, setup, now)?.partitions,
             false => asked_for(dataset, &standings),
@@ -82,7 +84,7 @@ async fn lines(setup: &Setup, store: &Store, now: Timestamp) -> Result<Vec<Line>
             dataset: dataset.id.clone(),
             has_target,
             condition: condition(&wanted, &standings),
-            rows: rows.get(id).copied().unwrap_or(0),
+            rows,
             apis: apis.iter().filter(|api| api.dataset == dataset.id).cloned().collect(),
             daily_calls: setup.provider_of(dataset).daily_calls,
             barren: barren_regions(dataset, setup, &coverage),
@@ -104,6 +106,9 @@ fn barren_regions(dataset: &Dataset, setup: &Setup, coverage: &[CoverageLine]) -
         format!("region {code}{name} has no row in {partitions}: is the code retired, or wrong{day}?")
     };
     barren(yields).into_iter().map(told).collect()
+fn visible_rows(state: &PartitionState) -> u64 {
+    let visible = state.published.as_ref().filter(|snapshot| snapshot.standing == state::Standing::Visible);
+    visible.map_or(0, |snapshot| snapshot.rows)
 }
 
 fn asked_for(dataset: &Dataset, standings: &HashMap<String, Standing>) -> Vec<Partition> {

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use jiff::Timestamp;
-use rusqlite::types::Type;
+use rusqlite::types::{Type, ValueRef};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
@@ -37,6 +37,32 @@ where
     text.parse().map_err(|source| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(source)))
 }
 
+/// [`spelled_at`]; `None` for NULL.
+pub fn optional_at<T>(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Option<T>>
+where
+    T: FromStr,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    match row.get_ref(at)? {
+        ValueRef::Null => Ok(None),
+        _ => spelled_at(row, at).map(Some),
+    }
+}
+
+pub fn verdict_at(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Verdict> {
+    one_of_at(row, at, Verdict::from_spelling)
+}
+
+pub fn standing_at(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Standing> {
+    one_of_at(row, at, Standing::from_spelling)
+}
+
+fn one_of_at<T>(row: &rusqlite::Row<'_>, at: usize, read: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
+    let text = row.get_ref(at)?.as_str()?;
+    let unknown = || rusqlite::Error::FromSqlConversionFailure(at, Type::Text, format!("nothing is spelled `{text}`").into());
+    read(text).ok_or_else(unknown)
+}
+
 pub fn verdict(row: &SqliteRow, column: &str) -> Result<Option<Verdict>, sqlx::Error> {
     one_of(row, column, Verdict::from_spelling)
 }
@@ -66,6 +92,11 @@ pub fn count_at(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Option<u
     let number: Option<i64> = row.get(at)?;
     let wrong = |number| rusqlite::Error::IntegralValueOutOfRange(at, number);
     number.map(|number| u64::try_from(number).map_err(|_| wrong(number))).transpose()
+}
+
+/// [`count_at`], where the ledger always has a value.
+pub fn required_count_at(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<u64> {
+    count_at(row, at)?.ok_or(rusqlite::Error::InvalidColumnType(at, "count".to_owned(), Type::Null))
 }
 
 /// A count; negative ones, which only a hand can have written, are an error of decoding.

@@ -1,36 +1,51 @@
 //! What is read beside the writer.
 
+use rusqlite::Row;
 use rusqlite::types::ValueRef;
-use sqlx::Row;
+use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use super::SqliteStore;
-use super::ledger::{count, required, spelled, standing, verdict};
+use super::ledger::{
+    count, optional_at, required, required_count_at, spelled, spelled_at, standing, standing_at, verdict, verdict_at,
+};
 use crate::model::job::{JobId, PartitionId};
 use crate::model::name::Name;
 use crate::store::cell::Cell;
 use crate::store::error::StoreError;
 use crate::store::state::{CoverageLine, LastJob, PartitionState, Snapshot};
 
-const STATES: &str = "select p.id, p.key, p.checked_at, p.changed_at,
-    iif(p.waiting_job is null, p.published_at, null) as published_at,
-    case when p.waiting_job is not null then 'waiting' when p.published_job is not null then 'visible' else 'replaced' end
-    as published_standing,
-    published.id as published_job, published.verdict as published_verdict, published.received as published_rows,
-    published.definition_hash as published_hash,
-    (select count(*) from page where page.job = published.id and page.read = published.read) as published_pages,
-    case when latest.verdict in ('failed', 'short') then (
-        select count(distinct substr(f.ended_at, 1, 10)) from job f
-        where f.partition = p.id and f.verdict in ('failed', 'short')
-          and f.id > coalesce((select max(g.id) from job g where g.partition = p.id and g.verdict in ('complete', 'empty', 'unverified')), 0)
-          and exists (
-            select 1 from job o join partition q on q.id = o.partition
-            where o.run = f.run and q.dataset = p.dataset and o.verdict in ('complete', 'empty', 'unverified'))
-    ) else 0 end as strikes,
-    latest.id as last_job, latest.verdict as last_verdict, latest.why as last_why, latest.ended_at as last_ended_at
+/// A failed night counts where the same run read another partition of the dataset whole. That is asked once for each run
+/// that is in question, not for each failure: a night on which nothing of a dataset came leaves a failure for each of its
+/// partitions, in a run full of other datasets' jobs.
+const STATES: &str = "with failure as materialized (
+        select f.partition, f.run, substr(f.ended_at, 1, 10) as day
+        from partition p
+        join job latest on latest.id = (select max(j.id) from job j where j.partition = p.id and j.state = 'ended')
+        join job f on f.partition = p.id and f.state = 'ended' and f.verdict in ('failed', 'short')
+        where p.dataset = ?1 and latest.verdict in ('failed', 'short')
+          and f.id > coalesce((
+            select max(g.id) from job g
+            where g.partition = p.id and g.state = 'ended' and g.verdict in ('complete', 'empty', 'unverified')), 0)),
+    fruitful as materialized (
+        select q.run from (select distinct run from failure) q
+        where exists (
+            select 1 from job o join partition other on other.id = o.partition
+            where o.run = q.run and other.dataset = ?1 and o.verdict in ('complete', 'empty', 'unverified'))),
+    strike as materialized (
+        select partition, count(distinct day) as days from failure
+        where run in (select run from fruitful)
+        group by partition)
+    select p.id, p.key, p.checked_at, p.changed_at,
+    latest.id, latest.verdict, latest.why, latest.ended_at, coalesce(strike.days, 0),
+    published.id, published.verdict, published.received, published.definition_hash,
+    iif(p.waiting_job is null, p.published_at, null),
+    case when p.waiting_job is not null then 'waiting' when p.published_job is not null then 'visible' else 'replaced' end,
+    (select count(*) from page where page.job = published.id and page.read = published.read)
     from partition p
     left join job published on published.id = coalesce(p.waiting_job, p.published_job, p.replaced_job)
     left join job latest on latest.id = (select max(j.id) from job j where j.partition = p.id and j.state = 'ended')
+    left join strike on strike.partition = p.id
     where p.dataset = ?1
     order by p.key";
 const COVERAGE: &str =
@@ -42,8 +57,7 @@ const CHECK: &str = "pragma quick_check(1)";
 
 impl SqliteStore {
     pub async fn states(&self, dataset: &Name) -> Result<Vec<PartitionState>, StoreError> {
-        let rows = sqlx::query(STATES).bind(dataset.as_str()).fetch_all(&self.readers).await;
-        rows.and_then(|rows| rows.iter().map(state).collect()).map_err(|source| self.failed(source))
+        self.read(|tx| tx.all(STATES, [dataset.as_str()], state)).await
     }
 
     pub async fn coverage(&self, dataset: Option<&Name>) -> Result<Vec<CoverageLine>, StoreError> {
@@ -82,36 +96,33 @@ fn cell(value: ValueRef<'_>) -> rusqlite::Result<Cell<'_>> {
     })
 }
 
-fn state(row: &SqliteRow) -> Result<PartitionState, sqlx::Error> {
-    let published = match row.try_get::<Option<i64>, _>("published_job")? {
+fn state(row: &Row<'_>) -> rusqlite::Result<PartitionState> {
+    let last = match row.get::<_, Option<i64>>(4)? {
+        None => None,
+        Some(job) => {
+            Some(LastJob { job: JobId(job), verdict: verdict_at(row, 5)?, why: row.get(6)?, ended_at: spelled_at(row, 7)? })
+        }
+    };
+    let published = match row.get::<_, Option<i64>>(9)? {
         None => None,
         Some(job) => Some(Snapshot {
             job: JobId(job),
-            verdict: required(verdict(row, "published_verdict")?)?,
-            standing: required(standing(row, "published_standing")?)?,
-            published_at: spelled(row, "published_at")?,
-            rows: required(count(row, "published_rows")?)?,
-            pages: required(count(row, "published_pages")?)?,
-            definition_hash: row.try_get("published_hash")?,
-        }),
-    };
-    let last = match row.try_get::<Option<i64>, _>("last_job")? {
-        None => None,
-        Some(job) => Some(LastJob {
-            job: JobId(job),
-            verdict: required(verdict(row, "last_verdict")?)?,
-            why: row.try_get("last_why")?,
-            ended_at: required(spelled(row, "last_ended_at")?)?,
+            verdict: verdict_at(row, 10)?,
+            rows: required_count_at(row, 11)?,
+            definition_hash: row.get(12)?,
+            published_at: optional_at(row, 13)?,
+            standing: standing_at(row, 14)?,
+            pages: required_count_at(row, 15)?,
         }),
     };
     Ok(PartitionState {
-        id: PartitionId(row.try_get("id")?),
-        key: row.try_get("key")?,
+        id: PartitionId(row.get(0)?),
+        key: row.get(1)?,
         published,
         last,
-        checked_at: spelled(row, "checked_at")?,
-        changed_at: spelled(row, "changed_at")?,
-        strikes: row.try_get("strikes")?,
+        checked_at: optional_at(row, 2)?,
+        changed_at: optional_at(row, 3)?,
+        strikes: row.get(8)?,
     })
 }
 
