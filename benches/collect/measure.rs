@@ -59,7 +59,15 @@ pub fn run(command: &Command) -> Outcome<Usage> {
 /// Runs a program and prints the seconds of its wall and CPU time and its peak memory.
 pub fn here(program: &str, arguments: &[&str]) -> Outcome<()> {
     let begun = Instant::now();
-    let output = Command::new(program).args(arguments).output()?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    // The program takes what begins like its own settings for a misspelt one.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("GAPLESS_BENCH_") {
+            command.env_remove(name);
+        }
+    }
+    let output = command.output()?;
     let wall = begun.elapsed().as_secs_f64();
     if !output.status.success() {
         return Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)).into());

@@ -57,5 +57,5 @@ impl Place {
 
 /// The shipped one begins in 2006, which is too late for so many months.
 fn definition() -> String {
-    include_str!("../../config/datasets/apt_trade.toml").replace("first = \"2006-01\"\n", "")
+    include_str!("../../config/datasets/apt_trade.toml").replace("first = \"2006-01\"", "first = \"1950-01\"")
 }
