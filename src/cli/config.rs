@@ -1,8 +1,7 @@
 use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
-
-use std::sync::Arc;
 
 use crate::caller::{ProviderLimits, Unrationed};
 use crate::report::exit::Exit;

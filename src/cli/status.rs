@@ -14,7 +14,7 @@ use crate::plan::selection::Standing;
 use crate::report::exit::Exit;
 use crate::report::number::{counted, grouped};
 use crate::report::table::aligned;
-use crate::store::state::{self, ApiState, PartitionState};
+use crate::store::state::{self, ApiState, CoverageLine, PartitionState, ReformProgress};
 use crate::store::url::StoreUrl;
 use crate::store::{OpenMode, Store};
 
@@ -61,12 +61,7 @@ pub async fn run(args: &StatusArgs, config: Option<&Path>, terminal: &Terminal) 
 
 async fn lines(setup: &Setup, store: &Store, now: Timestamp) -> Result<Vec<Line>, CliError> {
     let coverage = store.coverage(None).await?;
-    let mut rows: BTreeMap<&str, u64> = BTreeMap::new();
-    for line in &coverage {
-        *rows.entry(&line.dataset).or_default() += line.rows;
-    }
     let (apis, reforms) = (store.api_states().await?, store.reform_progress().await?);
-    let apis = store.api_states().await?;
     let mut lines = Vec::new();
     for dataset in setup.catalog.datasets() {
         let has_target = setup.settings.targets.contains_key(dataset.id.as_str());
@@ -88,7 +83,7 @@ async fn lines(setup: &Setup, store: &Store, now: Timestamp) -> Result<Vec<Line>
             apis: apis.iter().filter(|api| api.dataset == dataset.id).cloned().collect(),
             daily_calls: setup.provider_of(dataset).daily_calls,
             barren: barren_regions(dataset, setup, &coverage),
-            reforms: reforms.iter().filter(|reform| reform.dataset == id).cloned().collect(),
+            reforms: reforms.iter().filter(|reform| reform.dataset == dataset.id.as_str()).cloned().collect(),
         });
     }
     Ok(lines)
@@ -106,6 +101,8 @@ fn barren_regions(dataset: &Dataset, setup: &Setup, coverage: &[CoverageLine]) -
         format!("region {code}{name} has no row in {partitions}: is the code retired, or wrong{day}?")
     };
     barren(yields).into_iter().map(told).collect()
+}
+
 fn visible_rows(state: &PartitionState) -> u64 {
     let visible = state.published.as_ref().filter(|snapshot| snapshot.standing == state::Standing::Visible);
     visible.map_or(0, |snapshot| snapshot.rows)

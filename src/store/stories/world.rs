@@ -111,12 +111,6 @@ impl World {
         Self::at(place, now).await
     }
 
-    /// The same process begins another run, so much later.
-    pub async fn next_run(&mut self, later: SignedDuration) {
-        let now = self.after(later);
-        self.run = self.store.begin_run(&self.lock, "collect apt_trade", "0.1.0", now).await.unwrap();
-    }
-
     pub fn now(&mut self) -> Timestamp {
         self.after(SignedDuration::from_secs(1))
     }
