@@ -45,7 +45,9 @@ pub async fn run(args: &StatusArgs, config: Option<&Path>, terminal: &Terminal) 
     let store = Store::open(&url, OpenMode::ReadOnly).await?;
     let lines = lines(&setup, &store, now).await?;
     let late: Vec<&Line> = lines.iter().filter(|line| is_late(line, args.fail_if_older, now)).collect();
-    let exit = if late.is_empty() { Exit::Whole } else { Exit::Incomplete };
+    // A store that holds nothing is as old as can be: whoever watches it must hear of it.
+    let never = lines.is_empty() && args.fail_if_older.is_some();
+    let exit = if late.is_empty() && !never { Exit::Whole } else { Exit::Incomplete };
     let text = match args.format {
         Format::Json => {
             let datasets: Vec<Value> = lines.iter().map(as_json).collect();

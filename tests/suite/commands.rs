@@ -170,6 +170,24 @@ fn a_backup_has_all_that_the_store_has_and_overwrites_nothing() {
 }
 
 #[test]
+fn status_tells_cron_when_a_dataset_was_not_checked_for_too_long() {
+    let world = World::playing("rows = 250");
+    world.create_store();
+    assert_eq!(world.run("status --fail-if-older 36h").exit, 3, "nothing was ever checked");
+    world.run("status").exits(0);
+
+    world.run(TWO_MONTHS).exits(0);
+    world.run("status --fail-if-older 36h").exits(0);
+
+    let by_hand = rusqlite::Connection::open(world.folder().join("gapless.db")).unwrap();
+    by_hand.execute("update partition set checked_at = '2024-05-01T00:00:00Z'", []).unwrap();
+    drop(by_hand);
+    let run = world.run("status --fail-if-older 36h").exits(3);
+    assert!(run.stdout.contains("apt_trade is too old: last checked 2024-05-01T00:00:00Z"), "{}", run.stdout);
+    world.run("status").exits(0);
+}
+
+#[test]
 fn what_is_held_is_published_on_a_persons_word_with_a_trace() {
     let world = World::playing("rows = 250");
     world.run(TWO_MONTHS).exits(0);

@@ -25,6 +25,8 @@ pub struct World {
     portal: Portal,
     answers: Arc<Bell>,
     folder: TempDir,
+    /// What its processes leave for others of the machine, such as the locks of keys.
+    temporary: TempDir,
     environment: BTreeMap<String, String>,
     /// Last, so that the portal's tasks are still alive when it is dropped.
     runtime: Runtime,
@@ -69,9 +71,12 @@ impl World {
     pub fn speaking(wire: Wire, scenario: &str) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (portal, answers) = open_portal(&runtime, scenario);
-        let world = Self { portal, answers, folder: TempDir::new().unwrap(), environment: BTreeMap::new(), runtime };
+        let [folder, temporary] = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+        let world = Self { portal, answers, folder, temporary, environment: BTreeMap::new(), runtime };
         world.define_pages_of_100_rows(wire);
+        let temporary_path = world.temporary.path().display().to_string();
         world
+            .variable("TMPDIR", &temporary_path)
             .variable("GAPLESS_KEY_DATA_GO_KR", CANARY)
             // One page after the other, so that a fault has the same calls in every run.
             .set("collect.pages_ahead", "0")
@@ -178,6 +183,12 @@ impl World {
     /// The one number a query answers with.
     pub fn count(&self, sql: &str) -> u64 {
         self.query(sql)[0][0].parse().unwrap()
+    }
+
+    /// A store in which nothing was ever asked for.
+    pub fn create_store(&self) {
+        let url = StoreUrl::of_file(self.folder().join("gapless.db"));
+        self.runtime.block_on(async { Store::open(&url, OpenMode::Create).await.unwrap().close().await });
     }
 
     pub fn with_store<T>(&self, work: impl AsyncFnOnce(&Store) -> T) -> T {
