@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::definition::dataset::Dataset;
+use crate::definition::dataset::{AxisKind, Dataset};
 use crate::definition::provider::Provider;
 use crate::model::name::Name;
 use crate::plan::selection::{Choice, Circumstances, Standing, order, select};
@@ -79,7 +79,15 @@ fn wish(args: &CollectArgs, dataset: &Dataset, settings: &Settings) -> Result<Wi
             .split_once('=')
             .filter(|(name, values)| !name.is_empty() && !values.is_empty())
             .ok_or_else(|| CliError::usage(format!("--axis {axis} is not written as NAME=V1,V2")))?;
-        axes.insert(name.to_owned(), values.to_owned());
+        if axes.insert(name.to_owned(), values.to_owned()).is_some() {
+            return Err(CliError::usage(format!("--axis {name} is given twice; write all its values as `--axis {name}=V1,V2`")));
+        }
+    }
+    for (kind, flag, given) in [(AxisKind::Month, "--months", &args.months), (AxisKind::Region, "--regions", &args.regions)] {
+        let axis = dataset.axis(kind).map(|axis| axis.id.as_str()).filter(|axis| given.is_some() && axes.contains_key(*axis));
+        if let Some(axis) = axis {
+            return Err(CliError::usage(format!("{flag} and --axis {axis} both name values of one axis; leave one of them out")));
+        }
     }
     Ok(Wish {
         months: args.months.clone().or(target.months),

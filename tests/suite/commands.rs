@@ -272,3 +272,17 @@ fn a_partition_that_cannot_be_asked_for_is_not_told_as_waiting() {
     let run = world.run("why apt_trade 11140,2024-01").exits(0);
     assert!(run.stdout.contains("next: gapless collect apt_trade --partition region=11140,month=2024-01"), "{}", run.stdout);
 }
+
+#[test]
+fn values_of_an_axis_that_are_given_twice_are_never_dropped() {
+    let world = World::playing("");
+    let check = |flags: &str, said: &str| {
+        let run = world.run(&format!("collect apt_trade {flags} --create")).exits(2);
+        assert!(run.stderr.contains(said), "`{said}` is said for `{flags}`: {}", run.stderr);
+        assert_eq!(world.requests().len(), 0);
+        assert!(!world.has_store());
+    };
+    check("--months 2024-01 --axis region=11110 --axis region=26110", "--axis region is given twice");
+    check("--months 2024-01 --regions 11110 --axis region=26110", "--regions and --axis region both");
+    check("--months 2024-01 --regions 11110 --axis month=2024-02", "--months and --axis month both");
+}
