@@ -15,7 +15,7 @@ demo: build ## See the whole story: practice portal, SQLite, no key, no network
 
 test: ## Install what the tests need, then run every test
 	./scripts/tools.sh nextest strace
-	$(CARGO) nextest run --locked --all-targets
+	$(CARGO) nextest run --locked
 	$(CARGO) test --locked --doc
 
 lint: ## Clippy, warnings are errors
