@@ -50,7 +50,8 @@ fn sweep(world: &dyn Fn() -> World, line: &str, before: &Hashes, after: &Hashes)
     }
     eprintln!("kills: {told:?}");
     let kills = |wanted: &str| told.iter().find(|(call, _)| *call == wanted).map_or(0, |(_, kills)| *kills);
-    assert!(kills("pwrite64") > 5 && kills("fsync") + kills("fdatasync") > 5, "the program writes and syncs: {told:?}");
+    // The writer waits for the disk once for all that came meanwhile: at the least for the start, the pages and the end.
+    assert!(kills("pwrite64") > 5 && kills("fsync") + kills("fdatasync") > 2, "the program writes and syncs: {told:?}");
 }
 
 /// Whether the program came as far as the nth call. It is killed there, and the next run goes on.
