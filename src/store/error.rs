@@ -1,5 +1,6 @@
+use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::model::job::{JobId, ReadNumber};
 use crate::model::name::Name;
@@ -7,24 +8,24 @@ use crate::model::name::Name;
 /// Why the store could not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("there is no store at `{}`", path.display())]
-    Missing { path: PathBuf },
+    #[error("there is no store at `{place}`")]
+    Missing { place: StorePlace },
     #[error("`{}` is empty: it has 0 bytes, a store never has", path.display())]
     EmptyFile { path: PathBuf },
     #[error("`{}` is not a database", path.display())]
     NotADatabase { path: PathBuf },
-    #[error("`{}` is a database of another program", path.display())]
-    Foreign { path: PathBuf },
+    #[error("`{place}` is a database of another program")]
+    Foreign { place: StorePlace },
     #[error("store `{}` is cut off: {found} bytes found, {expected} expected", path.display())]
     CutOff { path: PathBuf, found: u64, expected: u64 },
-    #[error("store `{}` fails its own check: {finding}", path.display())]
-    Unsound { path: PathBuf, finding: String },
-    #[error("store `{}` was written by a newer program: its schema is {found}, this program knows {known}", path.display())]
-    Newer { path: PathBuf, found: i64, known: i64 },
-    #[error("store `{}` has schema {found} and must be migrated to {known} before it is read", path.display())]
-    Older { path: PathBuf, found: i64, known: i64 },
-    #[error("step {step} of the schema of store `{}` is half done or was changed by hand", path.display())]
-    StrangeSchema { path: PathBuf, step: i64 },
+    #[error("store `{place}` fails its own check: {finding}")]
+    Unsound { place: StorePlace, finding: String },
+    #[error("store `{place}` was written by a newer program: its schema is {found}, this program knows {known}")]
+    Newer { place: StorePlace, found: i64, known: i64 },
+    #[error("store `{place}` has schema {found} and must be migrated to {known} before it is read")]
+    Older { place: StorePlace, found: i64, known: i64 },
+    #[error("step {step} of the schema of store `{place}` is half done or was changed by hand")]
+    StrangeSchema { place: StorePlace, step: i64 },
     #[error("this program is linked with SQLite {found}, which can lose committed writes; it needs {needed}")]
     OldEngine { found: &'static str, needed: &'static str },
     #[error("file `{}` can not be used", path.display())]
@@ -33,9 +34,9 @@ pub enum StoreError {
         #[source]
         source: io::Error,
     },
-    #[error("store `{}`: {failure}", path.display())]
+    #[error("store `{place}`: {failure}")]
     Database {
-        path: PathBuf,
+        place: StorePlace,
         failure: DatabaseFailure,
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -44,8 +45,8 @@ pub enum StoreError {
     AlreadyThere { path: PathBuf },
     #[error("store `{}` is on a network file system ({kind}), whose locks do not keep two runs apart", path.display())]
     OnNetwork { path: PathBuf, kind: String },
-    #[error("store `{}` was opened to be read only", path.display())]
-    OpenedReadOnly { path: PathBuf },
+    #[error("store `{place}` was opened to be read only")]
+    OpenedReadOnly { place: StorePlace },
     #[error("`{dataset}` can not be the name of a dataset: the store uses it")]
     ReservedName { dataset: Name },
     #[error("column `{column}` of `{dataset}` was {old} and is now {new}")]
@@ -60,6 +61,12 @@ pub enum StoreError {
     OtherRead { job: JobId, read: ReadNumber, open: ReadNumber },
     #[error("job {job} received {received} rows, {stored} are stored")]
     Miscounted { job: JobId, received: u64, stored: u64 },
+}
+
+/// Where a store is, as messages name it: never with a password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StorePlace {
+    File(PathBuf),
 }
 
 /// What a statement failed of.
@@ -92,6 +99,20 @@ pub enum StoreErrorKind {
     LocalResource,
     /// Our own fault.
     Bug,
+}
+
+impl From<&Path> for StorePlace {
+    fn from(path: &Path) -> Self {
+        Self::File(path.to_owned())
+    }
+}
+
+impl fmt::Display for StorePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
 }
 
 impl StoreError {

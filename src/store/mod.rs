@@ -5,17 +5,21 @@
 pub mod audit;
 pub mod cell;
 pub mod dataset;
+mod dialect;
 pub mod error;
 pub mod file;
 pub mod history;
 pub mod job;
 pub mod kept;
+mod ledger;
 pub mod lock;
+mod param;
 mod row;
 mod sqlite;
 pub mod state;
 #[cfg(test)]
 pub mod stories;
+mod tx;
 pub mod url;
 mod value;
 
@@ -31,9 +35,11 @@ use self::error::StoreError;
 use self::history::History;
 use self::job::{Change, Changed, Decision, Ended, Job, JobEnd, JobStart, Settled, Started, StoredPage};
 use self::kept::KeptPages;
+use self::ledger::{batch, content, held, jobs, pages, quota, reforms, regions, retention, settle, states, tables, takeover};
 use self::lock::{CollectLock, LockError};
 use self::sqlite::SqliteStore;
 use self::state::{ApiState, CoverageLine, PartitionState, ReformProgress};
+use self::tx::Tx;
 use self::url::StoreUrl;
 use crate::definition::dataset::Dataset;
 use crate::definition::region::RegionList;
@@ -105,7 +111,7 @@ impl Store {
     ///
     /// All of it is of one moment. Takes as long as reading every row and unpacking every body.
     pub async fn audit(&self) -> Result<Vec<Finding>, StoreError> {
-        self.sqlite.audit().await
+        self.read(ledger::audit::audit).await
     }
 
     /// Copies the whole store to a new file, as it is at one moment, while others write on; the file is there whole or
@@ -121,7 +127,8 @@ impl Store {
     /// A new column is put at the end and is NULL in the rows that are there. Names, units and labels follow the
     /// definition. Errors: a column or axis that is gone or has another type, and then nothing is changed.
     pub async fn declare(&self, dataset: &Dataset, now: Timestamp) -> Result<Declared, StoreError> {
-        self.sqlite.declare(dataset, now).await
+        self.write(|tx| tables::declare(tx, dataset, now)).await?;
+        Ok(Declared::new(dataset))
     }
 
     /// Puts the regions of a list in place of those that were there of it.
@@ -129,12 +136,12 @@ impl Store {
     /// A reform that is new in it takes effect on what is stored: where all successors were read since its day, the
     /// partitions of retired codes leave the view; else new districts leave it until then, so that no row counts twice.
     pub async fn declare_regions(&self, list: &RegionList, now: Timestamp) -> Result<(), StoreError> {
-        self.sqlite.declare_regions(list, now).await
+        self.write(|tx| regions::declare(tx, list, now)).await
     }
 
     /// How far each district reform has got, in every dataset that has snapshots of its retired codes.
     pub async fn reform_progress(&self) -> Result<Vec<ReformProgress>, StoreError> {
-        self.sqlite.reform_progress().await
+        self.read(reforms::progress).await
     }
 
     /// Begins a run. It must hold the lock until it ends: whatever job of an earlier run is still running is dead then.
@@ -147,23 +154,27 @@ impl Store {
         version: &str,
         now: Timestamp,
     ) -> Result<RunId, StoreError> {
-        self.sqlite.begin_run(command, version, now).await
+        // Here and not when opening: only who holds the lock knows that a run without an end is dead.
+        if self.read(jobs::has_unended_run).await? {
+            self.check().await?;
+        }
+        self.write(|tx| jobs::begin_run(tx, command, version, now)).await
     }
 
     pub async fn end_run(&self, run: RunId, exit_code: u8, now: Timestamp) -> Result<(), StoreError> {
-        self.sqlite.end_run(run, exit_code, now).await
+        self.write(|tx| jobs::end_run(tx, run, exit_code, now)).await
     }
 
     /// Every partition of a dataset that was ever asked for, by key.
     pub async fn states(&self, dataset: &Name) -> Result<Vec<PartitionState>, StoreError> {
-        self.sqlite.states(dataset).await
+        self.read(|tx| states::states(tx, dataset)).await
     }
 
     /// Makes several changes in their order and in one transaction, for one wait on the disk: all of them or none.
     ///
     /// Returns what came of each. Errors: those of the functions for a single change, below.
     pub async fn write_batch(&self, changes: &[Change<'_>]) -> Result<Vec<Changed>, StoreError> {
-        self.sqlite.write_batch(changes).await
+        self.write(|tx| batch::make_all(tx, changes)).await
     }
 
     /// Claims the job of a partition: the one a dead run left, or a new one.
@@ -172,7 +183,7 @@ impl Store {
     /// It is lost instead, and its rows go, when the oldest page of its read is older than it may be or its definition
     /// has changed since. Errors: a job of this very run that has not ended.
     pub async fn start_job(&self, start: JobStart<'_>) -> Result<Started, StoreError> {
-        self.sqlite.start_job(start).await
+        self.write(|tx| takeover::start(tx, &start)).await
     }
 
     /// Opens a read of the job: what older reads of it have stored goes.
@@ -180,17 +191,17 @@ impl Store {
     /// Errors, here and in all that is stored of a job: [`StoreError::Replaced`] when another run claimed it, and
     /// [`StoreError::JobOver`] when it has ended; nothing is changed then.
     pub async fn open_read(&self, job: &Job, read: ReadNumber) -> Result<(), StoreError> {
-        self.sqlite.open_read(job, read).await
+        self.write(|tx| jobs::open_read(tx, job, read)).await
     }
 
     /// Stores one page of the read that is open: its rows, its ledger line, its attempts and its body, all or nothing.
     pub async fn commit_page(&self, page: StoredPage<'_>) -> Result<(), StoreError> {
-        self.sqlite.commit_page(page).await
+        self.write(|tx| pages::store(tx, &page)).await
     }
 
     /// Stores the attempts of calls that brought no page.
     pub async fn record_attempts(&self, attempts: &[Attempt]) -> Result<(), StoreError> {
-        self.sqlite.record_attempts(attempts).await
+        self.write(|tx| pages::record(tx, attempts)).await
     }
 
     /// Ends a job and publishes its snapshot, if its verdict says so, in one transaction.
@@ -205,7 +216,7 @@ impl Store {
     ///
     /// Errors: rows that are counted as received and are not stored, and then nothing is published.
     pub async fn end_job(&self, end: JobEnd<'_>) -> Result<Ended, StoreError> {
-        self.sqlite.end_job(end).await
+        self.write(|tx| settle::settle(tx, &end)).await
     }
 
     /// Decides on the snapshot that is held of a partition, and leaves a line in `decision`; `None` when none is held.
@@ -215,33 +226,40 @@ impl Store {
         partition: &Partition,
         decision: Decision<'_>,
     ) -> Result<Option<Settled>, StoreError> {
-        self.sqlite.decide(declared, partition, decision).await
+        self.write(|tx| held::decide(tx, declared, partition, decision)).await
     }
 
     /// Hashes of the rows that are published of a partition, sorted, equal ones as often as there are rows.
     pub async fn published_hashes(&self, declared: &Declared, partition: &Partition) -> Result<Vec<RowHash>, StoreError> {
-        self.sqlite.published_hashes(declared, partition).await
+        self.read(|tx| content::published_hashes(tx, declared, partition)).await
     }
 
     /// What the ledger tells of one partition; `None` when it was never asked for.
     pub async fn history(&self, dataset: &Name, partition: &Partition) -> Result<Option<History>, StoreError> {
-        self.sqlite.history(dataset, partition).await
+        self.read(|tx| ledger::history::history(tx, dataset, partition)).await
     }
 
     /// The answers that the whole snapshot of a partition was read from, in the order of its pages; `None` without one.
     pub async fn kept_pages(&self, declared: &Declared, partition: &Partition) -> Result<Option<KeptPages<'_>>, StoreError> {
-        let pages = self.sqlite.kept_pages(declared, partition).await?;
+        let pages = self.read(|tx| content::kept_pages(tx, declared, partition)).await?;
         Ok(pages.map(|(job, read, pages)| KeptPages::new(self, job, read, pages)))
     }
 
     /// Deletes the lines of attempts that were sent before an instant; returns how many.
     pub async fn prune_attempts(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.sqlite.prune_attempts(before).await
+        let mut pruned = 0;
+        loop {
+            let gone = self.write(|tx| retention::prune_attempts(tx, before)).await?;
+            pruned += gone;
+            if gone < retention::AT_ONCE {
+                return Ok(pruned);
+            }
+        }
     }
 
     /// The body of a page that is still kept.
     pub async fn body(&self, job: JobId, read: ReadNumber, page: PageNumber) -> Result<Option<KeptBody>, StoreError> {
-        self.sqlite.body(job, read, page).await
+        self.read(|tx| pages::body(tx, job, read, page)).await
     }
 
     /// Reserves calls of an API before they are sent, at most `want`; returns how many may be sent.
@@ -250,38 +268,46 @@ impl Store {
     /// processes of the store no day ever has more than `limit`. The count of a later day begins at 0; one of an
     /// earlier day, by a clock set back, goes on with the later.
     pub async fn reserve_calls(&self, dataset: &Name, key_id: &str, day: Date, want: u64, limit: u64) -> Result<u64, StoreError> {
-        self.sqlite.reserve_calls(dataset, key_id, day, want, limit).await
+        self.write(|tx| quota::reserve(tx, dataset, key_id, day, want, limit)).await
     }
 
     /// Gives back calls that were reserved on `day` and not sent. Nothing happens when the day is over.
     pub async fn give_back(&self, dataset: &Name, key_id: &str, day: Date, unused: u64) -> Result<(), StoreError> {
-        self.sqlite.give_back(dataset, key_id, day, unused).await
+        self.write(|tx| quota::give_back(tx, dataset, key_id, day, unused)).await
     }
 
     /// Remembers that an API is not to be asked before `until`. What was remembered before is replaced.
     pub async fn block(&self, dataset: &Name, key_id: &str, until: Timestamp, why: &str) -> Result<(), StoreError> {
-        self.sqlite.block(dataset, key_id, until, why).await
+        self.write(|tx| quota::block(tx, dataset, key_id, until, why)).await
     }
 
     /// What is remembered of every API, by dataset and key.
     pub async fn api_states(&self) -> Result<Vec<ApiState>, StoreError> {
-        self.sqlite.api_states().await
+        self.read(quota::states).await
     }
 
     /// 32 random bytes of this store, to make key ids with.
     pub async fn salt(&self) -> Result<[u8; 32], StoreError> {
-        self.sqlite.salt().await
+        self.read(states::salt).await
     }
 
     /// The view `coverage`, of one dataset or of all, by dataset and partition.
     pub async fn coverage(&self, dataset: Option<&Name>) -> Result<Vec<CoverageLine>, StoreError> {
-        self.sqlite.coverage(dataset).await
+        self.read(|tx| states::coverage(tx, dataset)).await
     }
 
     /// Runs one query that only reads and hands over its rows one by one; returns the names of its columns.
     ///
     /// All rows are of one moment: what is published meanwhile is not seen.
     pub async fn select(&self, sql: &str, each: impl FnMut(&[Cell<'_>]) + Send) -> Result<Vec<String>, StoreError> {
-        self.sqlite.select(sql, each).await
+        self.read(|tx| tx.select(sql, each)).await
+    }
+
+    async fn write<T>(&self, work: impl Fn(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+        self.sqlite.write(work).await
+    }
+
+    async fn read<T: Send>(&self, work: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+        self.sqlite.read(work).await
     }
 }

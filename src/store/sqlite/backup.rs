@@ -48,7 +48,7 @@ impl SqliteStore {
         copied.map(drop).map_err(|source| match self.failed(source) {
             // It is the copy that found no room.
             StoreError::Database { failure: failure @ DatabaseFailure::DiskFull, source, .. } => {
-                StoreError::Database { path: path.to_owned(), failure, source }
+                StoreError::Database { place: path.into(), failure, source }
             }
             other => other,
         })

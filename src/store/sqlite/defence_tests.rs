@@ -14,6 +14,7 @@ use super::*;
 use crate::model::job::RunId;
 use crate::model::verdict::Verdict;
 use crate::store::OpenMode::{Create, OpenExisting, ReadOnly};
+use crate::store::Store;
 use crate::store::error::{DatabaseFailure, StoreErrorKind};
 use crate::store::stories::world::{World, apartments_page, end};
 
@@ -53,6 +54,11 @@ const SMALL_DISK: &str =
 const FEW_FILES: &str = r#"ulimit -n 24 && exec "$0" "$@""#;
 const ON_NFS: &str = r#"exec unshare -m sh -c 'f=$(mktemp) && echo "22 1 254:1 / / rw shared:1 - nfs4 nas:/vol rw" > $f && mount --bind $f /proc/$$/mountinfo && rm -f $f && exec "$0" "$@"' "$0" "$@""#;
 
+/// The store at `path`.
+async fn opened(path: &Path, mode: OpenMode, network: NetworkFiles) -> Result<Store, StoreError> {
+    Ok(Store { sqlite: SqliteStore::open(path, mode, network).await? })
+}
+
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
@@ -87,8 +93,8 @@ fn a_full_disk_stops_the_run_and_costs_nothing_that_was_stored() {
 
         let error = world.store.backup(&world.beside("copy.db")).await.unwrap_err();
         assert!(
-            matches!(&error, StoreError::Database { path, failure: DatabaseFailure::DiskFull, .. }
-            if *path == world.beside("copy.db.new")),
+            matches!(&error, StoreError::Database { place, failure: DatabaseFailure::DiskFull, .. }
+            if *place == StorePlace::File(world.beside("copy.db.new"))),
             "{error:?}"
         );
         assert!(!world.beside("copy.db.new").exists());
@@ -141,14 +147,15 @@ fn without_descriptors_a_store_fails_as_such_and_goes_on_when_there_are_some() {
         is_poverty(SqliteStore::open(&path, OpenExisting, Allowed).await.unwrap_err());
         // Enough for the writer, too few for a reader.
         taken.truncate(taken.len() - 4);
-        let store = SqliteStore::open(&path, OpenExisting, Allowed).await.unwrap();
+        let store = opened(&path, OpenExisting, Allowed).await.unwrap();
         while let Ok(file) = File::open("/dev/null") {
             taken.push(file);
         }
         is_poverty(store.api_states().await.unwrap_err());
         drop(taken);
         assert_eq!(store.api_states().await.unwrap(), []);
-        store.begin_run("collect", "0.1.0", NOW).await.unwrap();
+        let lock = store.try_lock("a test").unwrap();
+        store.begin_run(&lock, "collect", "0.1.0", NOW).await.unwrap();
     });
 }
 
@@ -175,8 +182,10 @@ async fn after_a_run_that_was_killed_the_store_is_checked_before_the_next() {
     let begun_on_damage = async |last_run: &str| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gapless.db");
-        let store = SqliteStore::open(&path, Create, Refused).await.unwrap();
-        store.begin_run(&"long".repeat(30_000), "0.1.0", NOW).await.unwrap();
+        let store = opened(&path, Create, Refused).await.unwrap();
+        let lock = store.try_lock("a test").unwrap();
+        store.begin_run(&lock, &"long".repeat(30_000), "0.1.0", NOW).await.unwrap();
+        drop(lock);
         store.close().await;
         rusqlite::Connection::open(&path).unwrap().execute_batch(last_run).unwrap();
         let mut bytes = fs::read(&path).unwrap();
@@ -184,8 +193,9 @@ async fn after_a_run_that_was_killed_the_store_is_checked_before_the_next() {
         let end = bytes.len() - 32_768;
         bytes[end..].fill(0x5a);
         fs::write(&path, bytes).unwrap();
-        let store = SqliteStore::open(&path, OpenExisting, Refused).await.unwrap();
-        store.begin_run("collect", "0.1.0", NOW).await.map_err(|error| error.kind())
+        let store = opened(&path, OpenExisting, Refused).await.unwrap();
+        let lock = store.try_lock("a test").unwrap();
+        store.begin_run(&lock, "collect", "0.1.0", NOW).await.map_err(|error| error.kind())
     };
     assert_eq!(begun_on_damage("update run set ended_at = started_at, exit_code = 0").await, Ok(RunId(2)));
     assert_eq!(begun_on_damage("update run set version = '0.1.1'").await, Err(StoreErrorKind::Damaged));

@@ -1,20 +1,18 @@
 //! Errors of the two libraries as ours.
 
-use std::path::Path;
-
 use rusqlite::ffi;
 
-use crate::store::error::{DatabaseFailure, StoreError};
+use crate::store::error::{DatabaseFailure, StoreError, StorePlace};
 
-pub fn of_rusqlite(path: &Path, source: rusqlite::Error) -> StoreError {
+pub fn of_rusqlite(place: &StorePlace, source: rusqlite::Error) -> StoreError {
     let failure = match &source {
         rusqlite::Error::SqliteFailure(error, _) => of_code(error.extended_code),
         _ => DatabaseFailure::Unforeseen,
     };
-    StoreError::Database { path: path.to_owned(), failure, source: source.into() }
+    StoreError::Database { place: place.clone(), failure, source: source.into() }
 }
 
-pub fn of_sqlx(path: &Path, source: sqlx::Error) -> StoreError {
+pub fn of_sqlx(place: &StorePlace, source: sqlx::Error) -> StoreError {
     let failure = match &source {
         sqlx::Error::Database(error) => {
             error.code().and_then(|code| code.parse().ok()).map_or(DatabaseFailure::Unforeseen, of_code)
@@ -22,7 +20,7 @@ pub fn of_sqlx(path: &Path, source: sqlx::Error) -> StoreError {
         sqlx::Error::Io(_) => DatabaseFailure::NotAllowed,
         _ => DatabaseFailure::Unforeseen,
     };
-    StoreError::Database { path: path.to_owned(), failure, source: source.into() }
+    StoreError::Database { place: place.clone(), failure, source: source.into() }
 }
 
 /// Source: <https://www.sqlite.org/rescode.html>; the low byte of an extended code is its primary one.

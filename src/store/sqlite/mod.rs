@@ -1,30 +1,13 @@
 //! The store on SQLite: one file, one writer, readers beside it.
 
-mod audit;
 mod backup;
-mod batch;
-mod content;
 #[cfg(test)]
 mod defence_tests;
+mod dialect;
 mod failure;
-mod held;
-mod history;
-mod jobs;
-mod ledger;
-mod meta;
 mod mount;
 mod open;
-mod pages;
-mod publish;
-mod quota;
-mod reads;
-mod reforms;
-mod regions;
-mod retention;
 mod rows;
-mod settle;
-mod tables;
-mod takeover;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -35,17 +18,20 @@ use std::time::Duration;
 
 use sqlx::SqlitePool;
 
-use self::write::{Tx, Writer};
-use super::error::StoreError;
+use self::write::Writer;
+use super::error::{StoreError, StorePlace};
 use super::lock::{CollectLock, LockError};
+use super::tx::Tx;
 use super::{NetworkFiles, OpenMode};
 
 /// How long a statement waits for another program that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+const CHECK: &str = "pragma quick_check(1)";
 
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
+    place: StorePlace,
     writer: Option<Writer>,
     readers: SqlitePool,
 }
@@ -71,15 +57,28 @@ impl SqliteStore {
         CollectLock::try_take(&beside(&self.path, ".lock"), holder)
     }
 
-    async fn write<T>(&self, work: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+    /// Does `work` in one transaction that has happened, to the disk, when the call returns.
+    pub async fn write<T>(&self, work: impl Fn(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
         match &self.writer {
-            Some(writer) => writer.write(&self.path, work).await,
-            None => Err(StoreError::OpenedReadOnly { path: self.path.clone() }),
+            Some(writer) => writer.write(&self.place, work).await,
+            None => Err(StoreError::OpenedReadOnly { place: self.place.clone() }),
         }
     }
 
+    /// Reads what belongs together in one transaction, so that nothing can change under it.
+    pub async fn read<T: Send>(&self, work: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+        let mut connection = self.readers.acquire().await.map_err(|source| self.failed(source))?;
+        let read = rows::on_handle(&mut connection, |db| write::read(db, &self.place, work));
+        read.await.unwrap_or_else(|source| Err(self.failed(source)))
+    }
+
+    pub async fn check(&self) -> Result<(), StoreError> {
+        let finding: String = sqlx::query_scalar(CHECK).fetch_one(&self.readers).await.map_err(|source| self.failed(source))?;
+        if finding == "ok" { Ok(()) } else { Err(StoreError::Unsound { place: self.place.clone(), finding }) }
+    }
+
     fn failed(&self, source: sqlx::Error) -> StoreError {
-        failure::of_sqlx(&self.path, source)
+        failure::of_sqlx(&self.place, source)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
@@ -13,7 +13,7 @@ use sqlx::{ConnectOptions, Connection, SqlSafeStr, SqliteConnection};
 use super::write::Writer;
 use super::{SqliteStore, beside, failure, private};
 use crate::store::OpenMode;
-use crate::store::error::{DatabaseFailure, StoreError};
+use crate::store::error::{DatabaseFailure, StoreError, StorePlace};
 use crate::store::lock::{CollectLock, LockError};
 
 /// Older ones can lose committed writes in WAL mode: <https://www.sqlite.org/wal.html#walresetbug>.
@@ -40,29 +40,30 @@ pub async fn open(path: &Path, mode: OpenMode, busy_timeout: Duration) -> Result
     if !path.try_exists().map_err(unusable)? {
         match mode {
             OpenMode::Create => create(path).await?,
-            OpenMode::OpenExisting | OpenMode::ReadOnly => return Err(StoreError::Missing { path: path.to_owned() }),
+            OpenMode::OpenExisting | OpenMode::ReadOnly => return Err(StoreError::Missing { place: path.into() }),
         }
     }
     // One name for one file: the lock and SQLite's own files stand beside what a link points to.
     let path = fs::canonicalize(path).map_err(unusable)?;
     inspect(&path)?;
+    let place = StorePlace::from(&*path);
     let options = options(&path, busy_timeout);
     let reading = options.clone().read_only(true);
     let readers = SqlitePoolOptions::new().max_connections(READERS).test_before_acquire(false).connect_lazy_with(reading.clone());
     if mode == OpenMode::ReadOnly {
-        let mut connection = reading.connect().await.map_err(|source| failure::of_sqlx(&path, source))?;
-        let found = schema_of(&mut connection, &path).await?;
+        let mut connection = reading.connect().await.map_err(|source| failure::of_sqlx(&place, source))?;
+        let found = schema_of(&mut connection, &place).await?;
         connection.close().await.ok();
         return if found < newest_step() {
-            Err(StoreError::Older { path, found, known: newest_step() })
+            Err(StoreError::Older { place, found, known: newest_step() })
         } else {
-            Ok(SqliteStore { path, writer: None, readers })
+            Ok(SqliteStore { path, place, writer: None, readers })
         };
     }
-    let mut connection = writing(options).connect().await.map_err(|source| failure::of_sqlx(&path, source))?;
-    schema_of(&mut connection, &path).await?;
-    migrate(&mut connection, &path).await?;
-    let store = SqliteStore { writer: Some(Writer::new(connection)), path, readers };
+    let mut connection = writing(options).connect().await.map_err(|source| failure::of_sqlx(&place, source))?;
+    schema_of(&mut connection, &place).await?;
+    migrate(&mut connection, &place).await?;
+    let store = SqliteStore { writer: Some(Writer::new(connection)), path, place, readers };
     // Now, before anything was asked of a provider, is the time to learn that we may not write.
     store.write(|_| Ok(())).await?;
     Ok(store)
@@ -73,7 +74,7 @@ async fn create(path: &Path) -> Result<(), StoreError> {
     let unusable = |source| StoreError::File { path: path.to_owned(), source };
     let _lock = CollectLock::try_take(&beside(path, ".lock"), "making the store").map_err(|error| match error {
         LockError::Held { .. } => {
-            StoreError::Database { path: path.to_owned(), failure: DatabaseFailure::Locked, source: error.into() }
+            StoreError::Database { place: path.into(), failure: DatabaseFailure::Locked, source: error.into() }
         }
         LockError::File { path, source } => StoreError::File { path, source },
     })?;
@@ -90,9 +91,10 @@ async fn create(path: &Path) -> Result<(), StoreError> {
     }
     // SQLite gives its other files the mode of this one.
     private(OpenOptions::new().write(true).create_new(true)).open(&unfinished).map_err(unusable)?;
-    let failed = |source| failure::of_sqlx(path, source);
+    let place = StorePlace::from(path);
+    let failed = |source| failure::of_sqlx(&place, source);
     let mut connection = writing(options(&unfinished, super::BUSY_TIMEOUT)).connect().await.map_err(failed)?;
-    migrate(&mut connection, path).await?;
+    migrate(&mut connection, &place).await?;
     connection.close().await.map_err(failed)?;
     fs::rename(&unfinished, path).and_then(|()| sync_folder(path)).map_err(unusable)
 }
@@ -127,7 +129,7 @@ fn inspect(path: &Path) -> Result<(), StoreError> {
     }
     let number = |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     if number(68) != APPLICATION_ID {
-        return Err(StoreError::Foreign { path: path.to_owned() });
+        return Err(StoreError::Foreign { place: path.into() });
     }
     let page_size = match u16::from_be_bytes([head[16], head[17]]) {
         1 => 65_536,
@@ -149,41 +151,41 @@ fn newest_step() -> i64 {
 }
 
 /// The newest step that was done on this store. Reads only.
-async fn schema_of(connection: &mut SqliteConnection, path: &Path) -> Result<i64, StoreError> {
+async fn schema_of(connection: &mut SqliteConnection, place: &StorePlace) -> Result<i64, StoreError> {
     const STEPS_DONE: &str = "select version, success from _sqlx_migrations order by version";
     let done: Result<Vec<(i64, bool)>, _> = sqlx::query_as(STEPS_DONE).fetch_all(connection).await;
-    let done = done.map_err(|source| match failure::of_sqlx(path, source) {
+    let done = done.map_err(|source| match failure::of_sqlx(place, source) {
         // The file is ours by its mark, but the table is not there.
         StoreError::Database { failure: DatabaseFailure::Unforeseen, .. } => {
-            StoreError::StrangeSchema { path: path.to_owned(), step: 0 }
+            StoreError::StrangeSchema { place: place.clone(), step: 0 }
         }
         other => other,
     })?;
     if let Some((step, _)) = done.iter().find(|(_, is_whole)| !is_whole) {
-        return Err(StoreError::StrangeSchema { path: path.to_owned(), step: *step });
+        return Err(StoreError::StrangeSchema { place: place.clone(), step: *step });
     }
     let found = done.last().map_or(0, |(step, _)| *step);
     if found > newest_step() {
-        return Err(StoreError::Newer { path: path.to_owned(), found, known: newest_step() });
+        return Err(StoreError::Newer { place: place.clone(), found, known: newest_step() });
     }
     Ok(found)
 }
 
-async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+async fn migrate(connection: &mut SqliteConnection, place: &StorePlace) -> Result<(), StoreError> {
     let step = |(version, name, sql): (i64, &'static str, &'static str)| {
         Migration::new(version, Cow::Borrowed(name), MigrationType::Simple, sql.into_sql_str(), false)
     };
     let migrator = Migrator::with_migrations(STEPS.into_iter().map(step).collect());
-    migrator.run(connection).await.map_err(|error| strange(path.to_owned(), error))
+    migrator.run(connection).await.map_err(|error| strange(place.clone(), error))
 }
 
-fn strange(path: PathBuf, error: MigrateError) -> StoreError {
+fn strange(place: StorePlace, error: MigrateError) -> StoreError {
     match error {
-        MigrateError::VersionMissing(found) if found > newest_step() => StoreError::Newer { path, found, known: newest_step() },
+        MigrateError::VersionMissing(found) if found > newest_step() => StoreError::Newer { place, found, known: newest_step() },
         MigrateError::VersionMissing(step) | MigrateError::VersionMismatch(step) | MigrateError::Dirty(step) => {
-            StoreError::StrangeSchema { path, step }
+            StoreError::StrangeSchema { place, step }
         }
-        MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => failure::of_sqlx(&path, source),
-        other => StoreError::Database { path, failure: DatabaseFailure::Unforeseen, source: other.into() },
+        MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => failure::of_sqlx(&place, source),
+        other => StoreError::Database { place, failure: DatabaseFailure::Unforeseen, source: other.into() },
     }
 }

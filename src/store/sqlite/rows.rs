@@ -6,9 +6,9 @@
 use rusqlite::CachedStatement;
 use rusqlite::types::Null;
 use sqlx::SqliteConnection;
-use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::runtime::RuntimeFlavor;
 
-use super::write::Tx;
+use super::write::Handle;
 use crate::model::name::Name;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
@@ -33,12 +33,12 @@ pub async fn on_handle<T>(
 }
 
 /// Inserts the rows of a page.
-pub fn insert(tx: &Tx<'_>, stored: &StoredPage<'_>) -> Result<(), StoreError> {
+pub fn insert(handle: &Handle<'_>, stored: &StoredPage<'_>) -> Result<(), StoreError> {
     let declared = stored.job.declared();
     let (records, hashes) = (&stored.page.records, &stored.page.row_hashes);
     assert_eq!(records.len(), hashes.len(), "a page has a hash for each record");
-    let failed = |source| tx.failed(source);
-    let mut insert = tx.prepare(&insert_sql(declared))?;
+    let failed = |source| handle.failed(source);
+    let mut insert = handle.prepare(&insert_sql(declared))?;
     let mut next = Parameters::default();
     for (_, value) in stored.job.partition().values() {
         insert.raw_bind_parameter(next.one(), value).map_err(failed)?;
@@ -99,5 +99,9 @@ fn insert_sql(declared: &Declared) -> String {
 
 /// Tells the runtime, where it has other threads, to move its other work to them.
 fn blocking<T>(work: impl FnOnce() -> T) -> T {
-    if Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread { tokio::task::block_in_place(work) } else { work() }
+    if tokio::runtime::Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread {
+        tokio::task::block_in_place(work)
+    } else {
+        work()
+    }
 }

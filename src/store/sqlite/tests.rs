@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::open::{PAGE_BYTES, open};
+use super::open::PAGE_BYTES;
 use super::*;
 use crate::store::OpenMode::{Create, OpenExisting, ReadOnly};
+use crate::store::Store;
 use crate::store::error::{DatabaseFailure, StoreErrorKind};
 use crate::store::lock::LockError;
 
@@ -18,6 +19,10 @@ fn place() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gapless.db");
     (folder, path)
+}
+
+async fn open(path: &Path, mode: OpenMode, busy_timeout: Duration) -> Result<Store, StoreError> {
+    Ok(Store { sqlite: super::open::open(path, mode, busy_timeout).await? })
 }
 
 async fn made() -> (TempDir, PathBuf) {
@@ -190,13 +195,14 @@ async fn a_full_disk_leaves_the_store_as_it_was_and_able_to_go_on() {
     let (_folder, path) = made().await;
     let store = open(&path, OpenExisting, SOON).await.unwrap();
     let now = jiff::Timestamp::UNIX_EPOCH;
-    store.write(|tx| tx.first("pragma max_page_count = 1", [], |_| Ok(())).map(drop)).await.unwrap();
+    store.write(|tx| tx.first("pragma max_page_count = 1", &[], |_| Ok(())).map(drop)).await.unwrap();
     let long = "x".repeat(1 << 20);
-    let error = store.begin_run(&long, "0.1.0", now).await.unwrap_err();
+    let lock = store.try_lock("a test").unwrap();
+    let error = store.begin_run(&lock, &long, "0.1.0", now).await.unwrap_err();
     assert!(matches!(error, StoreError::Database { failure: DatabaseFailure::DiskFull, .. }), "{error}");
     assert_eq!(error.kind(), StoreErrorKind::LocalResource);
-    store.write(|tx| tx.first("pragma max_page_count = 1000000", [], |_| Ok(())).map(drop)).await.unwrap();
-    assert_eq!(store.begin_run(&long, "0.1.0", now).await.unwrap(), crate::model::job::RunId(1));
+    store.write(|tx| tx.first("pragma max_page_count = 1000000", &[], |_| Ok(())).map(drop)).await.unwrap();
+    assert_eq!(store.begin_run(&lock, &long, "0.1.0", now).await.unwrap(), crate::model::job::RunId(1));
 }
 
 #[tokio::test]
@@ -204,8 +210,9 @@ async fn commits_reach_the_disk_and_foreign_keys_are_checked() {
     let (_folder, path) = made().await;
     let store = open(&path, OpenExisting, SOON).await.unwrap();
     let check = async |pragma: &'static str, expected: &str| {
-        let value = store.write(|tx| tx.first(pragma, [], |row| row.get::<_, rusqlite::types::Value>(0))).await.unwrap();
-        assert_eq!(format!("{value:?}"), format!("Some({expected})"), "{pragma}");
+        let spelled = |line: &crate::store::tx::Line<'_>| Ok(format!("{:?}", line.cell(0)?));
+        let value = store.write(|tx| tx.first(pragma, &[], spelled)).await.unwrap();
+        assert_eq!(value.unwrap(), expected, "{pragma}");
     };
     check("pragma journal_mode", "Text(\"wal\")").await;
     check("pragma synchronous", "Integer(2)").await;
@@ -237,8 +244,8 @@ fn files_are_for_their_owner_alone_whatever_the_umask() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let store = open(&Path::new(&folder).join("gapless.db"), Create, SOON).await.unwrap();
-            let _lock = store.try_lock("a test").unwrap();
-            store.begin_run("collect", "0.1.0", jiff::Timestamp::UNIX_EPOCH).await.unwrap();
+            let lock = store.try_lock("a test").unwrap();
+            store.begin_run(&lock, "collect", "0.1.0", jiff::Timestamp::UNIX_EPOCH).await.unwrap();
             for name in ["gapless.db", "gapless.db-wal", "gapless.db-shm", "gapless.db.lock"] {
                 let mode = fs::metadata(Path::new(&folder).join(name)).unwrap().permissions().mode();
                 assert_eq!(mode & 0o777, 0o600, "{name}");

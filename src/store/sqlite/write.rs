@@ -1,13 +1,20 @@
 //! Transactions.
 
-use std::path::Path;
+use std::ops::ControlFlow;
 
-use rusqlite::{CachedStatement, Connection, Params, Row, Statement, Transaction, TransactionBehavior};
+use rusqlite::types::{Null, ToSqlOutput, ValueRef};
+use rusqlite::{CachedStatement, Connection, Rows, Statement, ToSql, Transaction, TransactionBehavior};
 use sqlx::{Connection as _, SqliteConnection};
 use tokio::sync::Mutex;
 
-use super::{failure, rows};
-use crate::store::error::StoreError;
+use super::{dialect, failure, rows};
+use crate::definition::dataset::Dataset;
+use crate::store::cell::Cell;
+use crate::store::dialect::Dialect;
+use crate::store::error::{StoreError, StorePlace};
+use crate::store::job::StoredPage;
+use crate::store::param::Param;
+use crate::store::tx::{Cells, Each, Line, Session, Tx};
 
 /// The one connection that writes.
 #[derive(Debug)]
@@ -15,10 +22,10 @@ pub struct Writer {
     connection: Mutex<SqliteConnection>,
 }
 
-/// A transaction that is open.
-pub struct Tx<'a> {
+/// The handle of a transaction that is open.
+pub struct Handle<'a> {
     db: &'a Connection,
-    path: &'a Path,
+    place: &'a StorePlace,
 }
 
 impl Writer {
@@ -32,19 +39,13 @@ impl Writer {
     /// as a writer, because a reader that turns writer is refused at once when another wrote meanwhile.
     pub async fn write<T>(
         &self,
-        path: &Path,
-        work: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send,
+        place: &StorePlace,
+        work: impl Fn(&Tx<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<T, StoreError> {
         let mut connection = self.connection.lock().await;
-        rows::on_handle(&mut connection, |db| {
-            let failed = |source| failure::of_rusqlite(path, source);
-            let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate).map_err(failed)?;
-            let done = work(&Tx { db, path })?;
-            transaction.commit().map_err(failed)?;
-            Ok(done)
-        })
-        .await
-        .unwrap_or_else(|source| Err(failure::of_sqlx(path, source)))
+        rows::on_handle(&mut connection, |db| transaction(db, place, TransactionBehavior::Immediate, work))
+            .await
+            .unwrap_or_else(|source| Err(failure::of_sqlx(place, source)))
     }
 
     pub async fn close(self) {
@@ -53,65 +54,131 @@ impl Writer {
     }
 }
 
-impl Tx<'_> {
-    /// Does `work` in one transaction that only reads.
-    pub fn read<T>(db: &Connection, path: &Path, work: impl FnOnce(&Tx<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let failed = |source| failure::of_rusqlite(path, source);
-        let transaction = Transaction::new_unchecked(db, TransactionBehavior::Deferred).map_err(failed)?;
-        let done = work(&Tx { db, path })?;
-        transaction.commit().map_err(failed)?;
-        Ok(done)
-    }
+/// Does `work` in one transaction that only reads.
+pub fn read<T>(
+    db: &Connection,
+    place: &StorePlace,
+    work: impl FnOnce(&Tx<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    transaction(db, place, TransactionBehavior::Deferred, work)
+}
 
-    pub fn execute(&self, sql: &str, params: impl Params) -> Result<usize, StoreError> {
-        self.prepare(sql)?.execute(params).map_err(|source| self.failed(source))
-    }
+fn transaction<T>(
+    db: &Connection,
+    place: &StorePlace,
+    behavior: TransactionBehavior,
+    work: impl FnOnce(&Tx<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let failed = |source| failure::of_rusqlite(place, source);
+    let transaction = Transaction::new_unchecked(db, behavior).map_err(failed)?;
+    let done = work(&Tx::new(&Handle { db, place }))?;
+    transaction.commit().map_err(failed)?;
+    Ok(done)
+}
 
-    /// The first row, if there is one.
-    pub fn first<T>(
-        &self,
-        sql: &str,
-        params: impl Params,
-        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, StoreError> {
-        let mut statement = self.prepare(sql)?;
-        match statement.query_row(params, read) {
-            Ok(row) => Ok(Some(row)),
-            Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
-            Err(source) => Err(self.failed(source)),
-        }
-    }
-
-    pub fn all<T>(
-        &self,
-        sql: &str,
-        params: impl Params,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, StoreError> {
-        let mut statement = self.prepare(sql)?;
-        let rows = statement.query_map(params, read).and_then(Iterator::collect);
-        rows.map_err(|source| self.failed(source))
-    }
-
-    /// A statement that is prepared once for the whole transaction.
+impl Handle<'_> {
+    /// A statement that is prepared once for the whole connection.
     pub fn prepare(&self, sql: &str) -> Result<CachedStatement<'_>, StoreError> {
         self.db.prepare_cached(sql).map_err(|source| self.failed(source))
+    }
+
+    pub fn failed(&self, source: rusqlite::Error) -> StoreError {
+        failure::of_rusqlite(self.place, source)
+    }
+
+    fn hand_over(&self, mut rows: Rows<'_>, each: &mut Each<'_>) -> Result<(), StoreError> {
+        while let Some(row) = rows.next().map_err(|source| self.failed(source))? {
+            match each(&Line::new(row))? {
+                ControlFlow::Continue(()) => (),
+                ControlFlow::Break(()) => break,
+            }
+        }
+        Ok(())
     }
 
     /// A statement whose columns are those of this moment.
     ///
     /// A connection learns that a view has changed only when it runs something, and a statement that was prepared before
     /// has the names of before.
-    pub fn prepare_fresh(&self, sql: &str) -> Result<Statement<'_>, StoreError> {
-        self.first("select 1 from sqlite_schema limit 1", [], |_| Ok(()))?;
-        self.db.prepare(sql).map_err(|source| self.failed(source))
+    fn prepare_fresh(&self, sql: &str) -> rusqlite::Result<Statement<'_>> {
+        self.db.query_row("select 1 from sqlite_schema limit 1", [], |_| Ok(())).or_else(none_is_fine)?;
+        self.db.prepare(sql)
+    }
+}
+
+impl Session for Handle<'_> {
+    fn place(&self) -> &StorePlace {
+        self.place
     }
 
-    pub fn last_insert_rowid(&self) -> i64 {
-        self.db.last_insert_rowid()
+    fn dialect(&self) -> &'static Dialect {
+        &dialect::SQLITE
     }
 
-    pub fn failed(&self, source: rusqlite::Error) -> StoreError {
-        failure::of_rusqlite(self.path, source)
+    fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+        let changed = self.prepare(sql)?.execute(rusqlite::params_from_iter(params));
+        changed.map(|lines| lines as u64).map_err(|source| self.failed(source))
+    }
+
+    fn query(&self, sql: &str, params: &[Param<'_>], each: &mut Each<'_>) -> Result<(), StoreError> {
+        let mut statement = self.prepare(sql)?;
+        let rows = statement.query(rusqlite::params_from_iter(params)).map_err(|source| self.failed(source))?;
+        self.hand_over(rows, each)
+    }
+
+    fn stream(&self, sql: &str, each: &mut Each<'_>) -> Result<(), StoreError> {
+        self.query(sql, &[], each)
+    }
+
+    fn select(&self, sql: &str, each: &mut Each<'_>) -> Result<Vec<String>, StoreError> {
+        let mut statement = self.prepare_fresh(sql).map_err(|source| self.failed(source))?;
+        let names = statement.column_names().into_iter().map(str::to_owned).collect();
+        let rows = statement.query([]).map_err(|source| self.failed(source))?;
+        self.hand_over(rows, each)?;
+        Ok(names)
+    }
+
+    fn insert_rows(&self, page: &StoredPage<'_>) -> Result<(), StoreError> {
+        rows::insert(self, page)
+    }
+
+    /// SQLite has no place for it but the view `columns`.
+    fn describe(&self, _dataset: &Dataset) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+fn none_is_fine(error: rusqlite::Error) -> rusqlite::Result<()> {
+    match error {
+        rusqlite::Error::QueryReturnedNoRows => Ok(()),
+        other => Err(other),
+    }
+}
+
+impl Cells for rusqlite::Row<'_> {
+    fn cell(&self, at: usize) -> Option<Cell<'_>> {
+        Some(match self.get_ref(at).ok()? {
+            ValueRef::Null => Cell::Null,
+            ValueRef::Integer(value) => Cell::Integer(value),
+            ValueRef::Real(value) => Cell::Real(value),
+            ValueRef::Text(text) => Cell::Text(str::from_utf8(text).ok()?),
+            ValueRef::Blob(bytes) => Cell::Blob(bytes),
+        })
+    }
+
+    fn len(&self) -> usize {
+        self.as_ref().column_count()
+    }
+}
+
+impl ToSql for Param<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Self::Integer(Some(value)) => value.to_sql(),
+            Self::Text(Some(text)) => Ok(ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes()))),
+            Self::Bytes(Some(bytes)) => Ok(ToSqlOutput::Borrowed(ValueRef::Blob(bytes))),
+            Self::Boolean(Some(value)) => value.to_sql(),
+            Self::Integer(None) | Self::Text(None) | Self::Bytes(None) | Self::Boolean(None) => Null.to_sql(),
+        }
     }
 }

@@ -2,14 +2,11 @@
 
 use jiff::Timestamp;
 use jiff::civil::Date;
-use rusqlite::params;
 
-use super::SqliteStore;
 use super::content::row_hashes;
 use super::jobs::find_partition;
-use super::ledger::{count_at, instant};
 use super::publish::{Snapshot, publish};
-use super::write::Tx;
+use super::spelling::instant;
 use crate::model::job::{JobId, PartitionId, ReadNumber};
 use crate::model::partition::Partition;
 use crate::model::verdict::Verdict;
@@ -17,6 +14,8 @@ use crate::store::HELD_DAYS;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
 use crate::store::job::{Decision, JobEnd, Settled};
+use crate::store::param::params;
+use crate::store::tx::Tx;
 
 /// What was held last and is still there: the next whole snapshot takes it away.
 const PENDING: &str = "select id, read, definition_hash, held_on, held_days, received, promised_last, why from job
@@ -51,23 +50,19 @@ struct Acceptance<'a> {
     now: Timestamp,
 }
 
-impl SqliteStore {
-    pub async fn decide(
-        &self,
-        declared: &Declared,
-        partition: &Partition,
-        decision: Decision<'_>,
-    ) -> Result<Option<Settled>, StoreError> {
-        let Decision::Accept { who, why, superseded, now } = decision;
-        self.write(|tx| {
-            let Some(partition) = find_partition(tx, declared, partition)? else { return Ok(None) };
-            let Some(pending) = pending(tx, partition, NO_JOB)? else { return Ok(None) };
-            let (job, read, definition_hash) = (pending.job, pending.read, pending.definition_hash.as_str());
-            let snapshot = Snapshot { declared, partition, job, read, definition_hash, superseded, now };
-            accept(tx, &snapshot, &pending.facts, &Acceptance { who, why, now }).map(|(_, settled)| Some(settled))
-        })
-        .await
-    }
+/// Decides on the snapshot that is held of a partition; `None` when none is held.
+pub fn decide(
+    tx: &Tx<'_>,
+    declared: &Declared,
+    partition: &Partition,
+    decision: Decision<'_>,
+) -> Result<Option<Settled>, StoreError> {
+    let Decision::Accept { who, why, superseded, now } = decision;
+    let Some(partition) = find_partition(tx, declared, partition)? else { return Ok(None) };
+    let Some(pending) = pending(tx, partition, NO_JOB)? else { return Ok(None) };
+    let (job, read, definition_hash) = (pending.job, pending.read, pending.definition_hash.as_str());
+    let snapshot = Snapshot { declared, partition, job, read, definition_hash, superseded, now };
+    accept(tx, &snapshot, &pending.facts, &Acceptance { who, why, now }).map(|(_, settled)| Some(settled))
 }
 
 /// Keeps a snapshot for a decision, or publishes it because it was read the same on enough days.
@@ -95,14 +90,14 @@ pub fn hold(tx: &Tx<'_>, end: &JobEnd<'_>, snapshot: &Snapshot<'_>) -> Result<Se
 }
 
 fn pending(tx: &Tx<'_>, partition: PartitionId, except: JobId) -> Result<Option<Pending>, StoreError> {
-    tx.first(PENDING, params![partition.0, except.0], |row| {
+    tx.first(PENDING, params![partition.0, except.0], |line| {
         Ok(Pending {
-            job: JobId(row.get(0)?),
-            read: ReadNumber(row.get(1)?),
-            definition_hash: row.get(2)?,
-            day: row.get::<_, Option<String>>(3)?.and_then(|day| day.parse().ok()),
-            days: row.get::<_, Option<u32>>(4)?.unwrap_or(1),
-            facts: Facts { received: count_at(row, 5)?.unwrap_or(0), promised: count_at(row, 6)?, held_why: row.get(7)? },
+            job: JobId(line.get(0)?),
+            read: ReadNumber(line.get(1)?),
+            definition_hash: line.get(2)?,
+            day: line.get::<Option<String>>(3)?.and_then(|day| day.parse().ok()),
+            days: line.get::<Option<u32>>(4)?.unwrap_or(1),
+            facts: Facts { received: line.get::<Option<u64>>(5)?.unwrap_or(0), promised: line.get(6)?, held_why: line.get(7)? },
         })
     })
 }
@@ -127,7 +122,7 @@ fn accept(
         (_, Some(_)) => Verdict::Complete,
     };
     tx.execute(ACCEPT, params![snapshot.job.0, verdict.as_str(), format!("accepted by {who}: {why}")])?;
-    let trace = params![snapshot.partition.0, snapshot.job.0, instant(*now), who, why, facts.held_why];
+    let trace = params![snapshot.partition.0, snapshot.job.0, instant(*now), *who, *why, facts.held_why.as_deref()];
     tx.execute(NEW_DECISION, trace)?;
     Ok((verdict, publish(tx, snapshot)?))
 }

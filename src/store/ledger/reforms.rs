@@ -4,19 +4,18 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use rusqlite::{Row, params};
 
-use super::SqliteStore;
-use super::ledger::{instant, spelled_at};
 use super::publish::drop_superseded;
-use super::write::Tx;
+use super::spelling::instant;
 use crate::model::job::PartitionId;
 use crate::model::name::Name;
 use crate::store::audit::{Fault, Finding};
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
 use crate::store::job::Superseded;
+use crate::store::param::params;
 use crate::store::state::ReformProgress;
+use crate::store::tx::{Line, Misread, Tx};
 
 const PLACE: &str = "select f.reform, f.side, f.day, p.key
     from partition p join reform f on f.code = p.region where p.id = ?1 and f.list = ?2";
@@ -90,15 +89,15 @@ struct Place {
 /// The reform that the region of a partition takes part in.
 pub fn of_partition(tx: &Tx<'_>, declared: &Declared, partition: PartitionId) -> Result<Option<Reform>, StoreError> {
     let (Some(axis), Some(list)) = (declared.region_axis(), declared.region_list()) else { return Ok(None) };
-    let place = tx.first(PLACE, params![partition.0, list.as_str()], |row| {
+    let place = tx.first(PLACE, params![partition.0, list.as_str()], |line| {
         Ok(Place {
             dataset: declared.id().clone(),
             axis: axis.to_string(),
             list: list.to_string(),
-            reform: row.get(0)?,
-            side: side(row, 1)?,
-            day: day(row, 2)?,
-            key: row.get(3)?,
+            reform: line.get(0)?,
+            side: side(line, 1)?,
+            day: day(line, 2)?,
+            key: line.get(3)?,
         })
     })?;
     place.map(|place| place.reform(tx)).transpose()
@@ -135,39 +134,35 @@ pub fn seen_twice(tx: &Tx<'_>) -> Result<Vec<Finding>, StoreError> {
     Ok(findings)
 }
 
-impl SqliteStore {
-    pub async fn reform_progress(&self) -> Result<Vec<ReformProgress>, StoreError> {
-        self.read(|tx| {
-            let mut progress: Vec<ReformProgress> = Vec::new();
-            for place in retired(tx, None)? {
-                let reform = place.reform(tx)?;
-                let begun = reform.not_begun();
-                if progress.last().is_none_or(|last| last.dataset != begun.dataset || last.retired != begun.retired) {
-                    progress.push(begun);
-                }
-                let line = progress.last_mut().expect("one was pushed");
-                if reform.standing(tx, &place.key)?.is_some_and(|standing| standing.is_visible) {
-                    line.visible += 1;
-                    line.awaited.extend(reform.awaited(tx)?);
-                } else {
-                    line.replaced += 1;
-                }
-            }
-            for line in &mut progress {
-                line.awaited.sort();
-                line.awaited.dedup();
-            }
-            Ok(progress)
-        })
-        .await
+/// How far each reform has got.
+pub fn progress(tx: &Tx<'_>) -> Result<Vec<ReformProgress>, StoreError> {
+    let mut progress: Vec<ReformProgress> = Vec::new();
+    for place in retired(tx, None)? {
+        let reform = place.reform(tx)?;
+        let begun = reform.not_begun();
+        if progress.last().is_none_or(|last| last.dataset != begun.dataset || last.retired != begun.retired) {
+            progress.push(begun);
+        }
+        let line = progress.last_mut().expect("one was pushed");
+        if reform.standing(tx, &place.key)?.is_some_and(|standing| standing.is_visible) {
+            line.visible += 1;
+            line.awaited.extend(reform.awaited(tx)?);
+        } else {
+            line.replaced += 1;
+        }
     }
+    for line in &mut progress {
+        line.awaited.sort();
+        line.awaited.dedup();
+    }
+    Ok(progress)
 }
 
 impl Place {
     fn reform(&self, tx: &Tx<'_>) -> Result<Reform, StoreError> {
-        let members = tx.all(MEMBERS, params![self.list, self.reform], |row| {
-            let code: String = row.get(0)?;
-            Ok(Member { key: key_of(&self.key, &self.axis, &code), code, side: side(row, 1)?, is_born: row.get(2)? })
+        let members = tx.all(MEMBERS, params![self.list.as_str(), self.reform.as_str()], |line| {
+            let code: String = line.get(0)?;
+            Ok(Member { key: key_of(&self.key, &self.axis, &code), code, side: side(line, 1)?, is_born: line.get(2)? })
         })?;
         Ok(Reform { dataset: self.dataset.clone(), side: self.side, day: self.day, members })
     }
@@ -212,7 +207,7 @@ impl Reform {
                 && standing.is_visible
                 && !standing.is_waiting
             {
-                tx.execute(STEP_BACK, [standing.id.0])?;
+                tx.execute(STEP_BACK, params![standing.id.0])?;
             }
         }
         Ok(())
@@ -256,27 +251,27 @@ impl Reform {
     }
 
     fn standing(&self, tx: &Tx<'_>, key: &str) -> Result<Option<Standing>, StoreError> {
-        tx.first(STANDING, params![self.dataset.as_str(), key], |row| {
+        tx.first(STANDING, params![self.dataset.as_str(), key], |line| {
             Ok(Standing {
-                id: PartitionId(row.get(0)?),
-                is_visible: row.get(1)?,
-                is_waiting: row.get(2)?,
-                checked_at: row.get::<_, Option<String>>(3)?.and_then(|at| at.parse().ok()),
+                id: PartitionId(line.get(0)?),
+                is_visible: line.get(1)?,
+                is_waiting: line.get(2)?,
+                checked_at: line.get::<Option<String>>(3)?.and_then(|at| at.parse().ok()),
             })
         })
     }
 }
 
 fn retired(tx: &Tx<'_>, list: Option<&Name>) -> Result<Vec<Place>, StoreError> {
-    tx.all(RETIRED, [list.map(Name::as_str)], |row| {
+    tx.all(RETIRED, params![list.map(Name::as_str)], |line| {
         Ok(Place {
-            dataset: spelled_at(row, 0)?,
-            axis: row.get(1)?,
-            list: row.get(2)?,
-            reform: row.get(3)?,
-            day: day(row, 4)?,
+            dataset: line.spelled(0)?,
+            axis: line.get(1)?,
+            list: line.get(2)?,
+            reform: line.get(3)?,
+            day: day(line, 4)?,
             side: Side::Retired,
-            key: row.get(5)?,
+            key: line.get(5)?,
         })
     })
 }
@@ -290,11 +285,11 @@ fn key_of(key: &str, axis: &str, code: &str) -> String {
     key.split(',').map(part).collect::<Vec<_>>().join(",")
 }
 
-fn side(row: &Row<'_>, at: usize) -> rusqlite::Result<Side> {
-    Ok(if row.get_ref(at)?.as_str()? == "retired" { Side::Retired } else { Side::Successor })
+fn side(line: &Line<'_>, at: usize) -> Result<Side, Misread> {
+    line.spelled_as(at, |text| Some(if text == "retired" { Side::Retired } else { Side::Successor }))
 }
 
 /// A day that does not read is none: then nothing is waited for but the successors themselves.
-fn day(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Date>> {
-    Ok(row.get::<_, Option<String>>(at)?.and_then(|day| day.parse().ok()))
+fn day(line: &Line<'_>, at: usize) -> Result<Option<Date>, Misread> {
+    Ok(line.get::<Option<String>>(at)?.and_then(|day| day.parse().ok()))
 }

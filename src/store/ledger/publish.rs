@@ -1,18 +1,18 @@
 //! How a snapshot becomes the visible one.
 
 use jiff::Timestamp;
-use rusqlite::params;
 
 use super::content::row_hashes;
 use super::jobs::drop_snapshot;
-use super::ledger::instant;
 use super::reforms::{self, Side};
-use super::write::Tx;
+use super::spelling::instant;
 use crate::model::job::{JobId, PartitionId, ReadNumber};
 use crate::model::name::Name;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
 use crate::store::job::{Settled, Superseded};
+use crate::store::param::params;
+use crate::store::tx::Tx;
 
 /// The snapshot that a new one takes the place of.
 const CURRENT: &str = "select j.id, j.read, j.definition_hash
@@ -26,7 +26,8 @@ const POINTERS: &str = "select published_job, waiting_job from partition where i
 /// Whole snapshots that are there and that nothing points to.
 const SUPERSEDED: &str = "select j.id from job j join partition p on p.id = j.partition
     where p.id = ?1 and j.snapshot = 'kept' and j.verdict in ('complete', 'empty', 'unverified')
-    and j.id is not p.published_job and j.id is not p.waiting_job and j.id is not p.replaced_job";
+    and j.id is distinct from p.published_job and j.id is distinct from p.waiting_job
+    and j.id is distinct from p.replaced_job";
 
 /// A whole snapshot that is to become the visible one.
 pub struct Snapshot<'a> {
@@ -66,8 +67,8 @@ pub fn publish(tx: &Tx<'_>, snapshot: &Snapshot<'_>) -> Result<Settled, StoreErr
     if is_known {
         return Ok(Settled::Unchanged);
     }
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?));
-    let pointers = tx.first(POINTERS, [partition.0], read)?;
+    let pointers =
+        tx.first(POINTERS, params![partition.0], |line| Ok((line.get::<Option<i64>>(0)?, line.get::<Option<i64>>(1)?)))?;
     Ok(match pointers {
         Some((Some(published), _)) if published == job.0 => Settled::Published { superseded_rows },
         Some((_, Some(waiting))) if waiting == job.0 => Settled::Waiting,
@@ -78,16 +79,16 @@ pub fn publish(tx: &Tx<'_>, snapshot: &Snapshot<'_>) -> Result<Settled, StoreErr
 
 /// Drops what is whole and nothing points to, also of earlier times, when superseded snapshots were kept.
 pub fn drop_superseded(tx: &Tx<'_>, dataset: &Name, partition: PartitionId) -> Result<u64, StoreError> {
-    let jobs = tx.all(SUPERSEDED, [partition.0], |row| row.get(0).map(JobId))?;
+    let jobs = tx.all(SUPERSEDED, params![partition.0], |line| line.get(0).map(JobId))?;
     jobs.into_iter().try_fold(0, |rows, job| Ok(rows + drop_snapshot(tx, dataset, job)?))
 }
 
 /// Whether its rows are those of the snapshot before.
 fn is_known(tx: &Tx<'_>, snapshot: &Snapshot<'_>) -> Result<bool, StoreError> {
-    let read = |row: &rusqlite::Row<'_>| Ok((JobId(row.get(0)?), ReadNumber(row.get(1)?), row.get::<_, String>(2)?));
-    let Some((published, read, definition_hash)) = tx.first(CURRENT, [snapshot.partition.0], read)? else {
-        return Ok(false);
-    };
+    let current = tx.first(CURRENT, params![snapshot.partition.0], |line| {
+        Ok((JobId(line.get(0)?), ReadNumber(line.get(1)?), line.get::<String>(2)?))
+    })?;
+    let Some((published, read, definition_hash)) = current else { return Ok(false) };
     // Under another definition the same answer may fill other columns, so it counts as changed.
     Ok(definition_hash == snapshot.definition_hash
         && row_hashes(tx, snapshot.declared, published, read)? == row_hashes(tx, snapshot.declared, snapshot.job, snapshot.read)?)

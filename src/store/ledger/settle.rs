@@ -1,20 +1,17 @@
 //! The end of a job.
 
-use rusqlite::params;
-
-use super::SqliteStore;
 use super::content::{content, published, row_count};
 use super::held::hold;
 use super::jobs::{drop_snapshot, open_read_of};
-use super::ledger::instant;
-use super::pages::{number, optional};
 use super::publish::{Snapshot, publish};
-use super::write::Tx;
+use super::spelling::instant;
 use crate::model::job::{JobId, ReadNumber};
 use crate::model::verdict::Verdict;
 use crate::reconcile::guard::{Suspicion, Tolerance, suspicion};
 use crate::store::error::StoreError;
 use crate::store::job::{Ended, Job, JobEnd, Settled};
+use crate::store::param::params;
+use crate::store::tx::Tx;
 
 const END_JOB: &str = "update job
     set state = 'ended', verdict = ?2, why = ?3, read = ?4, promised_first = ?5, promised_last = ?6, received = ?7,
@@ -31,12 +28,6 @@ const LEFT_BEHIND: &str = "select id from job
     and verdict in ('short', 'failed', 'deferred', 'lost')";
 /// A newer whole snapshot settles what was to be decided.
 const HELD: &str = "select id from job where partition = ?1 and id <> ?2 and snapshot = 'kept' and verdict = 'held'";
-
-impl SqliteStore {
-    pub async fn end_job(&self, end: JobEnd<'_>) -> Result<Ended, StoreError> {
-        self.write(|tx| settle(tx, &end)).await
-    }
-}
 
 pub fn settle(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<Ended, StoreError> {
     open_read_of(tx, end.job)?;
@@ -73,10 +64,10 @@ fn settle_as(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<Settled, StoreError> {
         end.verdict.as_str(),
         end.why,
         end.read.0,
-        optional(end.promised_first),
-        optional(end.promised_last),
-        number(end.received),
-        number(end.distinct),
+        end.promised_first,
+        end.promised_last,
+        end.received,
+        end.distinct,
         instant(end.now),
     ];
     tx.execute(END_JOB, line)?;
@@ -120,7 +111,7 @@ fn refuse_miscount(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<(), StoreError> {
 }
 
 fn drop_all(tx: &Tx<'_>, job: &Job, which: &str) -> Result<(), StoreError> {
-    let jobs = tx.all(which, params![job.partition_id().0, job.id().0], |row| row.get(0).map(JobId))?;
+    let jobs = tx.all(which, params![job.partition_id().0, job.id().0], |line| line.get(0).map(JobId))?;
     jobs.into_iter().try_for_each(|left| drop_snapshot(tx, job.declared().id(), left).map(drop))
 }
 

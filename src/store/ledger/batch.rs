@@ -1,14 +1,12 @@
 //! Several changes in one transaction.
 
-use super::write::Tx;
-use super::{SqliteStore, jobs, pages, settle, takeover};
+use super::{jobs, pages, settle, takeover};
 use crate::store::error::StoreError;
 use crate::store::job::{Change, Changed};
+use crate::store::tx::Tx;
 
-impl SqliteStore {
-    pub async fn write_batch(&self, changes: &[Change<'_>]) -> Result<Vec<Changed>, StoreError> {
-        self.write(|tx| changes.iter().map(|change| make(tx, change)).collect()).await
-    }
+pub fn make_all(tx: &Tx<'_>, changes: &[Change<'_>]) -> Result<Vec<Changed>, StoreError> {
+    changes.iter().map(|change| make(tx, change)).collect()
 }
 
 fn make(tx: &Tx<'_>, change: &Change<'_>) -> Result<Changed, StoreError> {

@@ -1,11 +1,11 @@
 //! What is not kept for ever.
 
 use jiff::Timestamp;
-use rusqlite::params;
 
-use super::SqliteStore;
-use super::ledger::instant;
+use super::spelling::instant;
 use crate::store::error::StoreError;
+use crate::store::param::params;
+use crate::store::tx::Tx;
 
 /// Attempts are written in the order of time: the first that is young enough ends the search.
 const PRUNE: &str = "delete from attempt where id in (
@@ -14,17 +14,10 @@ const PRUNE: &str = "delete from attempt where id in (
         order by id limit ?2
     )";
 /// Lines of one transaction, so that pages never wait long for it.
-const AT_ONCE: usize = 10_000;
+pub const AT_ONCE: u64 = 10_000;
 
-impl SqliteStore {
-    pub async fn prune_attempts(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut pruned = 0;
-        loop {
-            let gone = self.write(|tx| tx.execute(PRUNE, params![instant(before), AT_ONCE as i64])).await?;
-            pruned += gone as u64;
-            if gone < AT_ONCE {
-                return Ok(pruned);
-            }
-        }
-    }
+/// Deletes some of the lines that were sent before an instant; returns how many, and fewer than [`AT_ONCE`] when no more
+/// are left.
+pub fn prune_attempts(tx: &Tx<'_>, before: Timestamp) -> Result<u64, StoreError> {
+    tx.execute(PRUNE, params![instant(before), AT_ONCE])
 }

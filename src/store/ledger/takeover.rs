@@ -1,12 +1,9 @@
 //! Going on with what a dead run left.
 
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::params;
 
-use super::SqliteStore;
 use super::jobs::{drop_snapshot, partition_id};
-use super::ledger::{count_at, instant};
-use super::write::Tx;
+use super::spelling::instant;
 use crate::model::job::{JobId, PageNumber, PartitionId, ReadNumber, RunId};
 use crate::model::page::PageDigest;
 use crate::model::record::RowHash;
@@ -14,15 +11,16 @@ use crate::model::verdict::Verdict;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
 use crate::store::job::{Job, JobStart, Started, StoredPageFacts};
+use crate::store::param::params;
+use crate::store::tx::Tx;
 
 /// The age of a job is that of the oldest page it would go on from.
 const LIVE_JOB: &str = "select id, run, read, definition_hash,
     coalesce((select min(stored_at) from page where page.job = job.id and page.read = job.read), started_at) as since
     from job where partition = ?1 and state <> 'ended'";
 const NEW_JOB: &str = "insert into job (run, partition, state, token, definition_hash, started_at)
-    values (?1, ?2, 'running', lower(hex(randomblob(16))), ?3, ?4) returning id, token";
-const CLAIM_JOB: &str = "update job set run = ?2, claims = claims + 1, token = lower(hex(randomblob(16)))
-    where id = ?1 returning token";
+    values (?1, ?2, 'running', ?3, ?4, ?5) returning id";
+const CLAIM_JOB: &str = "update job set run = ?2, claims = claims + 1, token = ?3 where id = ?1";
 /// Without a token: whoever held it is told that it was replaced.
 const LOSE_JOB: &str = "update job set state = 'ended', verdict = ?2, why = ?3, token = null, ended_at = ?4 where id = ?1";
 const PAGES: &str = "select number, rows, total, rows_hash from page where job = ?1 and read = ?2 order by number";
@@ -35,12 +33,6 @@ struct Left {
     since: String,
 }
 
-impl SqliteStore {
-    pub async fn start_job(&self, start: JobStart<'_>) -> Result<Started, StoreError> {
-        self.write(|tx| self::start(tx, &start)).await
-    }
-}
-
 pub fn start(tx: &Tx<'_>, start: &JobStart<'_>) -> Result<Started, StoreError> {
     let JobStart { run, declared, partition, max_age, now } = *start;
     let id = partition_id(tx, declared, partition)?;
@@ -51,8 +43,9 @@ pub fn start(tx: &Tx<'_>, start: &JobStart<'_>) -> Result<Started, StoreError> {
         }
         match objection(&left, declared, max_age, now) {
             None => {
-                let token = tx.first(CLAIM_JOB, params![left.job.0, run.0], |row| row.get(0))?;
-                let job = claimed(left.job, token.expect("the job was found in this transaction"));
+                let token = tx.random_token()?;
+                tx.execute(CLAIM_JOB, params![left.job.0, run.0, token.as_str()])?;
+                let job = claimed(left.job, token);
                 return Ok(Started { job, read: left.read, stored: stored(tx, declared, left.job, left.read)? });
             }
             Some(objection) => {
@@ -62,20 +55,20 @@ pub fn start(tx: &Tx<'_>, start: &JobStart<'_>) -> Result<Started, StoreError> {
             }
         }
     }
-    let line = params![run.0, id.0, declared.definition_hash(), instant(now)];
-    let new = tx.first(NEW_JOB, line, |row| Ok((JobId(row.get(0)?), row.get(1)?)))?;
-    let (job, token) = new.expect("an inserted row is returned");
+    let token = tx.random_token()?;
+    let values = params![run.0, id.0, token.as_str(), declared.definition_hash(), instant(now)];
+    let job = tx.first(NEW_JOB, values, |line| line.get(0).map(JobId))?.expect("an inserted line is returned");
     Ok(Started { job: claimed(job, token), read: ReadNumber::FIRST, stored: Vec::new() })
 }
 
 fn left_of(tx: &Tx<'_>, partition: PartitionId) -> Result<Option<Left>, StoreError> {
-    tx.first(LIVE_JOB, [partition.0], |row| {
+    tx.first(LIVE_JOB, params![partition.0], |line| {
         Ok(Left {
-            job: JobId(row.get(0)?),
-            run: RunId(row.get(1)?),
-            read: ReadNumber(row.get(2)?),
-            definition_hash: row.get(3)?,
-            since: row.get(4)?,
+            job: JobId(line.get(0)?),
+            run: RunId(line.get(1)?),
+            read: ReadNumber(line.get(2)?),
+            definition_hash: line.get(3)?,
+            since: line.get(4)?,
         })
     })
 }
@@ -95,17 +88,17 @@ fn stored(tx: &Tx<'_>, declared: &Declared, job: JobId, read: ReadNumber) -> Res
         "select _row_hash from \"{}_rows\" where _job = ?1 and _read = ?2 and _page = ?3 order by _ordinal",
         declared.id()
     );
-    let mut pages = tx.all(PAGES, params![job.0, read.0], |row| {
+    let mut pages = tx.all(PAGES, params![job.0, read.0], |line| {
         Ok(StoredPageFacts {
-            number: PageNumber(row.get(0)?),
-            rows: count_at(row, 1)?.unwrap_or(0),
-            total: count_at(row, 2)?,
-            digest: PageDigest(row.get(3)?),
+            number: PageNumber(line.get(0)?),
+            rows: line.get(1)?,
+            total: line.get(2)?,
+            digest: PageDigest(line.get(3)?),
             row_hashes: Vec::new(),
         })
     })?;
     for page in &mut pages {
-        page.row_hashes = tx.all(&of_page, params![job.0, read.0, page.number.0], |row| row.get(0).map(RowHash))?;
+        page.row_hashes = tx.all(&of_page, params![job.0, read.0, page.number.0], |line| line.get(0).map(RowHash))?;
     }
     Ok(pages)
 }

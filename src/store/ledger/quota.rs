@@ -1,0 +1,52 @@
+//! Daily calls and blocks of APIs.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use super::spelling::instant;
+use crate::model::name::Name;
+use crate::store::error::StoreError;
+use crate::store::param::params;
+use crate::store::state::ApiState;
+use crate::store::tx::Tx;
+
+/// Days are compared as texts, which sort as they do; a later day begins at 0.
+const CALLS: &str = "select calls from api_state where dataset = ?1 and key_id = ?2 and day >= ?3";
+const RESERVE: &str = "insert into api_state (dataset, key_id, day, calls) values (?1, ?2, ?3, ?4)
+    on conflict (dataset, key_id) do update
+    set calls = excluded.calls + case when api_state.day >= excluded.day then api_state.calls else 0 end,
+        day = case when api_state.day > excluded.day then api_state.day else excluded.day end";
+const GIVE_BACK: &str = "update api_state set calls = case when calls > ?4 then calls - ?4 else 0 end
+    where dataset = ?1 and key_id = ?2 and day = ?3";
+const BLOCK: &str = "insert into api_state (dataset, key_id, blocked_until, why) values (?1, ?2, ?3, ?4)
+    on conflict (dataset, key_id) do update set blocked_until = excluded.blocked_until, why = excluded.why";
+const API_STATES: &str = "select dataset, key_id, day, calls, blocked_until, why from api_state order by dataset, key_id";
+
+pub fn reserve(tx: &Tx<'_>, dataset: &Name, key_id: &str, day: Date, want: u64, limit: u64) -> Result<u64, StoreError> {
+    let (dataset, day) = (dataset.as_str(), day.to_string());
+    let calls: u64 = tx.first(CALLS, params![dataset, key_id, day.as_str()], |line| line.get(0))?.unwrap_or(0);
+    let granted = want.min(limit.saturating_sub(calls));
+    tx.execute(RESERVE, params![dataset, key_id, day, granted])?;
+    Ok(granted)
+}
+
+pub fn give_back(tx: &Tx<'_>, dataset: &Name, key_id: &str, day: Date, unused: u64) -> Result<(), StoreError> {
+    tx.execute(GIVE_BACK, params![dataset.as_str(), key_id, day.to_string(), unused]).map(drop)
+}
+
+pub fn block(tx: &Tx<'_>, dataset: &Name, key_id: &str, until: Timestamp, why: &str) -> Result<(), StoreError> {
+    tx.execute(BLOCK, params![dataset.as_str(), key_id, instant(until), why]).map(drop)
+}
+
+pub fn states(tx: &Tx<'_>) -> Result<Vec<ApiState>, StoreError> {
+    tx.all(API_STATES, &[], |line| {
+        Ok(ApiState {
+            dataset: line.spelled(0)?,
+            key_id: line.get(1)?,
+            day: line.spelled_or_null(2)?,
+            calls: line.get(3)?,
+            blocked_until: line.spelled_or_null(4)?,
+            why: line.get(5)?,
+        })
+    })
+}

@@ -1,0 +1,114 @@
+//! What is read beside the writer.
+
+use crate::model::job::{JobId, PartitionId};
+use crate::model::name::Name;
+use crate::model::verdict::Verdict;
+use crate::store::error::StoreError;
+use crate::store::param::params;
+use crate::store::state::{CoverageLine, LastJob, PartitionState, Snapshot, Standing};
+use crate::store::tx::{Line, Misread, Tx};
+
+/// A failed night counts where the same run read another partition of the dataset whole. That is asked once for each run
+/// that is in question, not for each failure: a night on which nothing of a dataset came leaves a failure for each of its
+/// partitions, in a run full of other datasets' jobs.
+const STATES: &str = "with failure as materialized (
+        select f.partition, f.run, substr(f.ended_at, 1, 10) as day
+        from partition p
+        join job latest on latest.id = (select max(j.id) from job j where j.partition = p.id and j.state = 'ended')
+        join job f on f.partition = p.id and f.state = 'ended' and f.verdict in ('failed', 'short')
+        where p.dataset = ?1 and latest.verdict in ('failed', 'short')
+          and f.id > coalesce((
+            select max(g.id) from job g
+            where g.partition = p.id and g.state = 'ended' and g.verdict in ('complete', 'empty', 'unverified')), 0)),
+    fruitful as materialized (
+        select q.run from (select distinct run from failure) q
+        where exists (
+            select 1 from job o join partition other on other.id = o.partition
+            where o.run = q.run and other.dataset = ?1 and o.verdict in ('complete', 'empty', 'unverified'))),
+    strike as materialized (
+        select partition, count(distinct day) as days from failure
+        where run in (select run from fruitful)
+        group by partition)
+    select p.id, p.key, p.checked_at, p.changed_at,
+    latest.id, latest.verdict, latest.why, latest.ended_at, coalesce(strike.days, 0),
+    published.id, published.verdict, published.received, published.definition_hash,
+    case when p.waiting_job is null then p.published_at end,
+    case when p.waiting_job is not null then 'waiting' when p.published_job is not null then 'visible' else 'replaced' end,
+    (select count(*) from page where page.job = published.id and page.read = published.read)
+    from partition p
+    left join job published on published.id = coalesce(p.waiting_job, p.published_job, p.replaced_job)
+    left join job latest on latest.id = (select max(j.id) from job j where j.partition = p.id and j.state = 'ended')
+    left join strike on strike.partition = p.id
+    where p.dataset = ?1
+    order by p.key";
+const COVERAGE: &str =
+    "select dataset, partition, region, month, verdict, rows, promised, distinct_rows, checked_at, changed_at, why, held_rows, standing
+    from coverage
+    where ?1 is null or dataset = ?1
+    order by dataset, partition";
+const SALT: &str = "select value from meta where name = 'salt'";
+
+pub fn states(tx: &Tx<'_>, dataset: &Name) -> Result<Vec<PartitionState>, StoreError> {
+    tx.all(STATES, params![dataset.as_str()], state)
+}
+
+pub fn coverage(tx: &Tx<'_>, dataset: Option<&Name>) -> Result<Vec<CoverageLine>, StoreError> {
+    tx.all(COVERAGE, params![dataset.map(Name::as_str)], coverage_line)
+}
+
+/// The random bytes of this store.
+pub fn salt(tx: &Tx<'_>) -> Result<[u8; 32], StoreError> {
+    let salt = tx.first(SALT, &[], |line| line.get(0))?;
+    Ok(salt.expect("the first step of the schema draws it"))
+}
+
+fn state(line: &Line<'_>) -> Result<PartitionState, Misread> {
+    let last = match line.get::<Option<i64>>(4)? {
+        None => None,
+        Some(job) => Some(LastJob {
+            job: JobId(job),
+            verdict: line.spelled_as(5, Verdict::from_spelling)?,
+            why: line.get(6)?,
+            ended_at: line.spelled(7)?,
+        }),
+    };
+    let published = match line.get::<Option<i64>>(9)? {
+        None => None,
+        Some(job) => Some(Snapshot {
+            job: JobId(job),
+            verdict: line.spelled_as(10, Verdict::from_spelling)?,
+            rows: line.get(11)?,
+            definition_hash: line.get(12)?,
+            published_at: line.spelled_or_null(13)?,
+            standing: line.spelled_as(14, Standing::from_spelling)?,
+            pages: line.get(15)?,
+        }),
+    };
+    Ok(PartitionState {
+        id: PartitionId(line.get(0)?),
+        key: line.get(1)?,
+        published,
+        last,
+        checked_at: line.spelled_or_null(2)?,
+        changed_at: line.spelled_or_null(3)?,
+        strikes: line.get(8)?,
+    })
+}
+
+fn coverage_line(line: &Line<'_>) -> Result<CoverageLine, Misread> {
+    Ok(CoverageLine {
+        dataset: line.get(0)?,
+        partition: line.get(1)?,
+        region: line.get(2)?,
+        month: line.get(3)?,
+        verdict: line.spelled_as_or_null(4, Verdict::from_spelling)?,
+        rows: line.get(5)?,
+        promised: line.get(6)?,
+        distinct_rows: line.get(7)?,
+        checked_at: line.spelled_or_null(8)?,
+        changed_at: line.spelled_or_null(9)?,
+        why: line.get(10)?,
+        held_rows: line.get(11)?,
+        standing: line.spelled_as_or_null(12, Standing::from_spelling)?,
+    })
+}
