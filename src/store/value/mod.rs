@@ -71,7 +71,7 @@ impl ColumnRule {
 
     /// Reads a field that is no object or array.
     pub fn read<'a>(&self, kind: NodeKind, text: &'a str) -> Stored<'a> {
-        let value = text.trim();
+        let value = trimmed(text);
         if kind == NodeKind::Null || value.is_empty() || self.null_marks.iter().any(|mark| **mark == *value) {
             return Stored::Null;
         }
@@ -102,6 +102,13 @@ impl ColumnRule {
             | Shape::Boolean => Stored::Unparsed,
         }
     }
+}
+
+/// Without the blanks around it; nearly every text begins and ends with a visible character of ASCII.
+fn trimmed(text: &str) -> &str {
+    let bytes = text.as_bytes();
+    let is_visible = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    if is_visible(bytes.first()) && is_visible(bytes.last()) { text } else { text.trim() }
 }
 
 /// The text with every NUL as U+FFFD: one store refuses NUL in a text and another stops reading at it.

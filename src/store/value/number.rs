@@ -7,6 +7,9 @@ const EVER_KEPT: usize = 17;
 /// A whole number of 64 bits; thousands may be grouped by commas, all of them or none.
 pub fn integer(text: &str) -> Option<i64> {
     let (sign, digits) = signed(text);
+    if let Some(value) = short(digits) {
+        return Some(if sign == Sign::Minus { -value } else { value });
+    }
     let mut value: i64 = 0;
     for byte in ungrouped(digits)? {
         value = value.checked_mul(10)?;
@@ -22,6 +25,9 @@ pub fn integer(text: &str) -> Option<i64> {
 /// An exponent is taken as a number, never as zeros to write out.
 pub fn decimal(text: &str) -> Option<f64> {
     let (sign, unsigned) = signed(text);
+    if let Some(value) = short_decimal(unsigned) {
+        return Some(if sign == Sign::Minus && value != 0.0 { -value } else { value });
+    }
     let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
         Some(at) => (&unsigned[..at], exponent(&unsigned[at + 1..])?),
         None => (unsigned, 0),
@@ -67,6 +73,24 @@ fn signed(text: &str) -> (Sign, &str) {
         Some(b'+') => (Sign::Plus, &text[1..]),
         _ => (Sign::Plus, text),
     }
+}
+
+/// Digits alone, and few enough that nothing can overflow or be rounded: what nearly every number is.
+fn short(digits: &str) -> Option<i64> {
+    let is_short = (1..=ALWAYS_KEPT).contains(&digits.len());
+    let add = |value: i64, byte: u8| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0'));
+    if is_short { digits.bytes().try_fold(0, add) } else { None }
+}
+
+/// As [`short`], with a point. Both parts are whole numbers that a double holds, so their quotient is the nearest double.
+fn short_decimal(unsigned: &str) -> Option<f64> {
+    let Some((whole, fraction)) = unsigned.split_once('.') else { return short(unsigned).map(|value| value as f64) };
+    if whole.len() + fraction.len() > ALWAYS_KEPT {
+        return None;
+    }
+    let power = 10_i64.pow(fraction.len() as u32);
+    let value = short(whole)? * power + short(fraction)?;
+    Some(value as f64 / power as f64)
 }
 
 /// The digits without their commas: `1,000` but not `1,00`, `10,00,000` or `,100`.
