@@ -52,7 +52,7 @@ pub fn text(bytes: &[u8], content_type: Option<&str>) -> Result<String, CharsetE
 fn decode(bytes: &[u8], encoding: &'static Encoding, skipped: usize) -> Result<String, CharsetError> {
     let invalid = |at: usize| CharsetError::Invalid { charset: encoding.name(), offset: skipped + at };
     if encoding == UTF_8 {
-        return match std::str::from_utf8(bytes) {
+        return match simdutf8::compat::from_utf8(bytes) {
             Ok(text) => Ok(text.to_owned()),
             Err(error) if error.error_len().is_none() => Err(CharsetError::Cut),
             Err(error) => Err(invalid(error.valid_up_to())),

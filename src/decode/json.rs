@@ -51,6 +51,13 @@ struct Cutter<'b> {
     objects: u32,
 }
 
+/// Where a text stands between its quotes.
+struct Quoted {
+    start: usize,
+    end: usize,
+    is_escaped: bool,
+}
+
 impl<'b> Cutter<'b> {
     fn value(&mut self, name: NameId, depth: usize) -> Result<(), JsonError> {
         let kind = match self.peek() {
@@ -98,8 +105,8 @@ impl<'b> Cutter<'b> {
     }
 
     fn text(&mut self, name: NameId) -> Result<(), JsonError> {
-        let (start, end) = self.quoted();
-        if self.is_escaped(start, end) {
+        let Quoted { start, end, is_escaped } = self.quoted();
+        if is_escaped {
             let text = self.unescaped(start, end)?;
             self.tree.leaf(name, NodeKind::Text, Span::Owned(&text));
         } else {
@@ -110,8 +117,8 @@ impl<'b> Cutter<'b> {
 
     fn name(&mut self) -> Result<NameId, JsonError> {
         self.peek();
-        let (start, end) = self.quoted();
-        if self.is_escaped(start, end) {
+        let Quoted { start, end, is_escaped } = self.quoted();
+        if is_escaped {
             let name = self.unescaped(start, end)?;
             Ok(self.tree.name(&name))
         } else {
@@ -152,20 +159,23 @@ impl<'b> Cutter<'b> {
         bytes[self.at]
     }
 
-    /// Goes over the text that begins here: where it stands between its quotes.
-    fn quoted(&mut self) -> (usize, usize) {
+    /// Goes over the text that begins here.
+    fn quoted(&mut self) -> Quoted {
         let bytes = self.body.as_bytes();
         let start = self.at + 1;
-        let mut end = start;
-        while bytes[end] != b'"' {
-            end += if bytes[end] == b'\\' { 2 } else { 1 };
+        let (mut end, mut is_escaped) = (start, false);
+        loop {
+            match bytes[end] {
+                b'"' => break,
+                b'\\' => {
+                    is_escaped = true;
+                    end += 2;
+                }
+                _ => end += 1,
+            }
         }
         self.at = end + 1;
-        (start, end)
-    }
-
-    fn is_escaped(&self, start: usize, end: usize) -> bool {
-        memchr::memchr(b'\\', &self.body.as_bytes()[start..end]).is_some()
+        Quoted { start, end, is_escaped }
     }
 
     fn unescaped(&self, start: usize, end: usize) -> Result<String, JsonError> {

@@ -52,9 +52,7 @@ impl Shape {
 }
 
 fn digest(bytes: &[u8]) -> [u8; 16] {
-    let mut digest = [0; 16];
-    digest.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
-    digest
+    xxhash_rust::xxh3::xxh3_128(bytes).to_be_bytes()
 }
 
 fn kind_mark(kind: NodeKind) -> u8 {
