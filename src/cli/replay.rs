@@ -21,7 +21,7 @@ use super::setup::Setup;
 use super::terminal::Terminal;
 
 /// Pages that may wait for the writer: they come from the disk, so few are enough.
-const QUEUE: usize = 2;
+const ROOM: usize = 4;
 
 /// Reads kept answers of a dataset again and publishes them by the usual guards; calls nobody.
 pub async fn run(args: &ReplayArgs, config: Option<&Path>, terminal: &mut Terminal) -> Result<Exit, CliError> {
@@ -43,7 +43,7 @@ pub async fn run(args: &ReplayArgs, config: Option<&Path>, terminal: &mut Termin
     let superseded = if setup.settings.store.keep_snapshots { Superseded::Kept } else { Superseded::Removed };
     let keeping = Keeping { superseded, bodies: setup.settings.store.keep_bodies };
     let listener = Arc::new(Listeners(vec![Arc::new(Log)]));
-    let writer = Writer::start(store.clone(), run, keeping, QUEUE, Timestamp::now, listener)
+    let writer = Writer::start(store.clone(), run, keeping, ROOM, Timestamp::now, listener)
         .map_err(|source| CliError::local("the writer cannot be started", source))?;
     let (mut again, mut without, mut not_whole) = (0, 0, 0);
     let (axes, desk) = (dataset.axis_names(), writer.desk());

@@ -69,8 +69,9 @@ impl Run {
             superseded: if self.keeping.keep_snapshots { Superseded::Kept } else { Superseded::Removed },
             bodies: self.keeping.keep_bodies,
         };
-        let queue = (self.caps.concurrency as usize).clamp(2, 16);
-        let writer = Writer::start(self.store.clone(), self.id, keeping, queue, Timestamp::now, listener.clone())
+        // While as many are stored as may be in flight, as many may come in.
+        let room = (self.caps.concurrency as usize).clamp(2, 16) * 2;
+        let writer = Writer::start(self.store.clone(), self.id, keeping, room, Timestamp::now, listener.clone())
             .map_err(|source| CliError::local("the writer cannot be started", source))?;
         let stop = CancellationToken::new();
         let ending = Ending::default();

@@ -3,7 +3,7 @@ use std::thread::JoinHandle;
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use crate::model::attempt::Attempt;
 use crate::model::body::KeptBody;
@@ -21,8 +21,9 @@ use crate::store::job::{Change, Changed, Decision, Ended, Job, JobEnd, JobStart,
 
 /// The one writer of a run: a thread that does what workers send it, in order.
 ///
-/// Workers hand over pages without waiting for the disk; the queue is short, so that a slow disk slows the calls instead
-/// of filling the memory. What waits together is stored in one transaction, and nobody is told before it is on the disk.
+/// Workers hand over pages without waiting for the disk; there is room for few of them, so that a slow disk slows the calls
+/// instead of filling the memory. What waits together is stored in one transaction, and nobody is told before it is on the
+/// disk.
 pub struct Writer {
     thread: JoinHandle<Result<(), StoreError>>,
     desk: Desk,
@@ -32,6 +33,8 @@ pub struct Writer {
 #[derive(Clone)]
 pub struct Desk {
     orders: mpsc::Sender<Order>,
+    /// For pages that are not on the disk yet. All else is small and takes none of it.
+    room: Arc<Semaphore>,
 }
 
 /// The writer has stopped: the store failed, and [`Writer::finish`] says how.
@@ -75,7 +78,7 @@ enum Order {
 /// What is stored together with what waits beside it.
 enum Write {
     Start { declared: Declared, partition: Partition, reply: oneshot::Sender<Started> },
-    Page(Box<PageOrder>),
+    Page(Box<PageOrder>, OwnedSemaphorePermit),
     Attempts(Vec<Attempt>),
     OpenRead { job: Job, read: ReadNumber },
     End { end: Box<EndOrder>, reply: oneshot::Sender<Ended> },
@@ -95,20 +98,21 @@ const MOST_AT_ONCE: usize = 64;
 const OLDEST: SignedDuration = SignedDuration::from_hours(6);
 
 impl Writer {
-    /// Starts the writer of a run. `queue` is the number of pages that may wait for it.
+    /// Starts the writer of a run. `room` is the number of pages that may wait to be on the disk.
     pub fn start(
         store: Arc<Store>,
         run: RunId,
         keeping: Keeping,
-        queue: usize,
+        room: usize,
         now: fn() -> Timestamp,
         listener: Arc<dyn Listener>,
     ) -> std::io::Result<Self> {
-        let (orders, inbox) = mpsc::channel(queue.max(1));
+        let (orders, inbox) = mpsc::channel(MOST_AT_ONCE);
+        let desk = Desk { orders, room: Arc::new(Semaphore::new(room.max(1))) };
         let scribe = Scribe { store, run, keeping, now, listener };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let thread = std::thread::Builder::new().name("writer".to_owned()).spawn(move || runtime.block_on(scribe.work(inbox)))?;
-        Ok(Self { thread, desk: Desk { orders } })
+        Ok(Self { thread, desk })
     }
 
     pub fn desk(&self) -> Desk {
@@ -129,8 +133,10 @@ impl Desk {
         self.ask(|reply| Order::Write(Write::Start { declared, partition, reply })).await
     }
 
+    /// Hands in a page, once there is room for it.
     pub async fn page(&self, page: PageOrder) -> Result<(), WriterGone> {
-        self.send(Order::Write(Write::Page(Box::new(page)))).await
+        let room = Arc::clone(&self.room).acquire_owned().await.expect("it is never closed");
+        self.send(Order::Write(Write::Page(Box::new(page), room))).await
     }
 
     pub async fn attempts(&self, attempts: Vec<Attempt>) -> Result<(), WriterGone> {
@@ -211,7 +217,7 @@ impl Scribe {
                 // Whoever asked may be gone by now; what it asked for is done all the same.
                 (Write::Start { reply, .. }, Changed::Started(started)) => drop(reply.send(started)),
                 (Write::End { reply, .. }, Changed::Ended(ended)) => drop(reply.send(ended)),
-                (Write::Page(order), Changed::Stored) => {
+                (Write::Page(order, _room), Changed::Stored) => {
                     self.listener.hear(&Event::PageStored { job: order.job.id(), rows: order.page.rows() });
                 }
                 (Write::Attempts(_) | Write::OpenRead { .. }, Changed::Stored) => {}
@@ -226,7 +232,7 @@ impl Scribe {
             Write::Start { declared, partition, .. } => {
                 Change::Start(JobStart { run: self.run, declared, partition, max_age: OLDEST, now })
             }
-            Write::Page(order) => Change::Page(StoredPage {
+            Write::Page(order, _) => Change::Page(StoredPage {
                 job: &order.job,
                 read: order.read,
                 number: order.number,

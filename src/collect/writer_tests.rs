@@ -48,14 +48,16 @@ async fn written(world: &World, orders: Vec<Order>) -> Written {
 }
 
 fn page(job: &Job, number: u32, apartments: &[&str]) -> Order {
-    Order::Write(Write::Page(Box::new(PageOrder {
+    let order = PageOrder {
         job: job.clone(),
         read: ReadNumber::FIRST,
         number: PageNumber(number),
         page: apartments_page(apartments),
         body: KeptBody::of(b"a body"),
         attempts: vec![attempt(job, 1, number, 1, Outcome::Page)],
-    })))
+    };
+    let room = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+    Order::Write(Write::Page(Box::new(order), room))
 }
 
 fn end(job: &Job, received: u64, reply: oneshot::Sender<Ended>) -> Order {
