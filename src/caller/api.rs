@@ -22,6 +22,8 @@ pub(super) struct Apis {
 #[derive(Default)]
 struct States {
     by_dataset: HashMap<Name, State>,
+    /// Calls that were refused as invalid since the last answer.
+    invalid_in_a_row: HashMap<Name, u32>,
     /// Set once the whole provider is left alone for the run.
     all: Option<LeftAlone>,
 }
@@ -120,6 +122,26 @@ impl Apis {
             self.tell(dataset, &left);
         }
         left
+    }
+
+    /// A call of this dataset was refused as invalid: with so many in a row nobody asks for it in this run any more.
+    pub(super) fn invalid(&self, dataset: &Name, most: u32, why: &str) {
+        let in_a_row = {
+            let mut states = self.states();
+            let in_a_row = states.invalid_in_a_row.entry(dataset.clone()).or_default();
+            *in_a_row += 1;
+            *in_a_row
+        };
+        if in_a_row == most {
+            self.leave_alone(dataset, None, &format!("{in_a_row} calls in a row were refused as invalid: {why}"));
+        }
+    }
+
+    /// A call of this dataset was answered.
+    pub(super) fn answered(&self, dataset: &Name) {
+        if let Some(in_a_row) = self.states().invalid_in_a_row.get_mut(dataset) {
+            *in_a_row = 0;
+        }
     }
 
     /// Nobody asks the provider at all in this run.

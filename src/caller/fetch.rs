@@ -81,6 +81,7 @@ impl Asking<'_> {
             let (trouble, mut record, connection) = match heard {
                 Ok((answer, body, record)) => {
                     provider.traffic.answered(pass, sent);
+                    provider.apis.answered(dataset);
                     conclude(rules, attempts, record, NextStep::Done);
                     return Ok((answer, body));
                 }
@@ -99,6 +100,7 @@ impl Asking<'_> {
             // Before the permit is given back, so that no other call of the API slips through.
             match Reach::of(&trouble, tries.refusals()) {
                 Reach::Call => {}
+                Reach::InARow => provider.apis.invalid(dataset, provider.limits.invalid_in_a_row, &trouble.why),
                 Reach::Doubt => doubt = doubt.take().or_else(|| provider.apis.doubt(dataset)),
                 Reach::Day => drop(provider.apis.leave_alone(dataset, Some(provider.end_of_day()), &trouble.why)),
                 Reach::Api => drop(provider.apis.leave_alone(dataset, None, &trouble.why)),

@@ -25,8 +25,9 @@
 //!
 //! An answer without a page has a kind and a scope, and `reach` says what they do beyond their call. A spent quota leaves
 //! its dataset alone until midnight in the provider's zone. A refused key is doubted first: one call asks again, alone,
-//! while the others of its dataset wait; refused again, the dataset or the whole provider is left alone for the run. What
-//! is left alone ends as [`End::Deferred`], those who wait at once.
+//! while the others of its dataset wait; refused again, the dataset or the whole provider is left alone for the run. So is
+//! a dataset whose calls are refused as invalid again and again. What is left alone ends as [`End::Deferred`], those who
+//! wait at once.
 //!
 //! # How a call ends early
 //!
@@ -199,7 +200,8 @@ impl Caller {
     /// # });
     /// let provider = Name::literal("open_data");
     /// let rate = Rate::PerSecond(40.0);
-    /// let limits = ProviderLimits { provider: provider.clone(), concurrency: 4, rate, zone: jiff::tz::TimeZone::UTC };
+    /// let (concurrency, invalid_in_a_row, zone) = (4, 5, jiff::tz::TimeZone::UTC);
+    /// let limits = ProviderLimits { provider: provider.clone(), concurrency, rate, invalid_in_a_row, zone };
     /// let (http, retry) = (HttpSettings::default(), RetrySettings::default());
     /// let settings = CallerSettings { providers: vec![limits], http, retry, max_calls: None };
     /// let clock = Clock::precise();

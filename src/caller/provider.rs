@@ -17,13 +17,15 @@ use crate::model::event::Listener;
 use crate::model::name::Name;
 use crate::model::rate::Rate;
 
-/// How much of one provider may be asked at once and a second, over all workers.
+/// How much of one provider may be asked, over all workers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderLimits {
     pub provider: Name,
     /// Requests in flight, at least 1.
     pub concurrency: u32,
     pub rate: Rate,
+    /// Calls of one dataset that are refused as invalid in a row before it is left alone, at least 1.
+    pub invalid_in_a_row: u32,
     /// Whose midnight ends the day of a daily quota.
     pub zone: TimeZone,
 }
@@ -68,7 +70,13 @@ impl ProviderLimits {
     /// The limits a provider's definition and the user's settings give it.
     pub fn of(provider: &Definition) -> Self {
         let zone = TimeZone::get(&provider.zone).expect("checked with the definitions and settings");
-        Self { provider: provider.id.clone(), concurrency: provider.concurrency, rate: provider.rps, zone }
+        Self {
+            provider: provider.id.clone(),
+            concurrency: provider.concurrency,
+            rate: provider.rps,
+            invalid_in_a_row: provider.invalid_in_a_row,
+            zone,
+        }
     }
 
     /// Time between two requests; zero is no limit.

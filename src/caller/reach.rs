@@ -4,6 +4,8 @@ use crate::model::outcome::{Scope, Trouble, TroubleKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     Call,
+    /// Its API, for the rest of the run, once so many in a row say the same: the definition is at fault, not a partition.
+    InARow,
     /// Its API, until one more call has shown whether the refusal was a mistake.
     Doubt,
     /// Its API, until the day is over.
@@ -23,7 +25,8 @@ impl Reach {
             (TroubleKind::Refused, _) if refusals < 2 => Self::Doubt,
             (TroubleKind::Refused | TroubleKind::Invalid, Scope::Run) => Self::Provider,
             (TroubleKind::Refused | TroubleKind::Invalid, Scope::Api) => Self::Api,
-            (TroubleKind::Refused | TroubleKind::Invalid, Scope::Attempt | Scope::Job)
+            (TroubleKind::Invalid, Scope::Attempt | Scope::Job) => Self::InARow,
+            (TroubleKind::Refused, Scope::Attempt | Scope::Job)
             | (
                 TroubleKind::Retry
                 | TroubleKind::Misfit
@@ -67,7 +70,7 @@ mod tests {
         check(TroubleKind::Refused, Scope::Job, 2, Reach::Call);
         check(TroubleKind::Refused, Scope::Api, 2, Reach::Api);
         check(TroubleKind::Refused, Scope::Run, 2, Reach::Provider);
-        check(TroubleKind::Invalid, Scope::Job, 0, Reach::Call);
+        check(TroubleKind::Invalid, Scope::Job, 0, Reach::InARow);
         check(TroubleKind::Invalid, Scope::Api, 0, Reach::Api);
         check(TroubleKind::Invalid, Scope::Run, 0, Reach::Provider);
         check(TroubleKind::Spent, Scope::Attempt, 0, Reach::Day);

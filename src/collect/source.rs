@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -27,8 +27,6 @@ pub struct Source {
     pub declared: Declared,
     /// Whether any partition of it ever had a row. Until one has, proven zeros are not believed.
     pub(super) has_had_rows: AtomicBool,
-    /// Calls refused as invalid since the last page.
-    pub(super) invalid_in_a_row: AtomicU32,
 }
 
 /// What the store tells of a dataset before a run.
@@ -49,7 +47,7 @@ impl Source {
         past: Past,
     ) -> Self {
         let has_had_rows = AtomicBool::new(past == Past::HadRows);
-        Self { dataset, provider, dialect, key, key_id, declared, has_had_rows, invalid_in_a_row: AtomicU32::new(0) }
+        Self { dataset, provider, dialect, key, key_id, declared, has_had_rows }
     }
 
     /// The provider's day at an instant, and the instant it ends.

@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
@@ -7,7 +6,7 @@ use tokio::sync::Semaphore;
 use crate::caller::{Answer, Caller, End, Failure, Place};
 use crate::model::event::{Event, Listener};
 use crate::model::job::{PageNumber, ReadNumber};
-use crate::model::outcome::{Scope, Trouble, TroubleKind};
+use crate::model::outcome::{Trouble, TroubleKind};
 use crate::model::page::{Page, PageDigest};
 use crate::model::partition::Partition;
 use crate::model::verdict::Verdict;
@@ -140,7 +139,6 @@ impl Worker {
                     None => continue,
                 },
             };
-            self.source.invalid_in_a_row.store(0, Ordering::Relaxed);
             let page = match fetched.answer {
                 Answer::Page(page) => page,
                 Answer::Empty(page) => proof_of_zero(page, &ask),
@@ -240,11 +238,7 @@ impl Worker {
                 }
                 Some(_) | None => Verdict::Short,
             },
-            TroubleKind::Retry | TroubleKind::Garbled | TroubleKind::TooBig => Verdict::Failed,
-            TroubleKind::Invalid => {
-                self.count_invalid(&trouble);
-                Verdict::Failed
-            }
+            TroubleKind::Retry | TroubleKind::Garbled | TroubleKind::TooBig | TroubleKind::Invalid => Verdict::Failed,
             TroubleKind::Spent => {
                 let (_, until) = self.source.day((self.workshop.now)());
                 let (dataset, key_id) = (self.source.dataset.id.clone(), self.source.key_id.clone());
@@ -268,15 +262,6 @@ impl Worker {
             | TroubleKind::Garbled => Refusal::Otherwise,
         };
         Ok(Some(Left { hint: trouble.hint, refusal, ..Left::broken_off(walk, verdict, ask, why) }))
-    }
-
-    /// Many invalid requests in a row are a fault of the definition, not of the partitions.
-    fn count_invalid(&self, trouble: &Trouble) {
-        let in_a_row = self.source.invalid_in_a_row.fetch_add(1, Ordering::Relaxed) + 1;
-        if trouble.scope == Scope::Job && in_a_row == self.source.provider.invalid_in_a_row {
-            let why = format!("{in_a_row} calls in a row were refused as invalid: {}", trouble.why);
-            self.workshop.caller.stop_api(&self.source.provider.id, &self.source.dataset.id, &why);
-        }
     }
 
     async fn open_read(&mut self, read: ReadNumber, why: String) -> Result<(), WriterGone> {

@@ -116,3 +116,25 @@ async fn a_question_is_answered_after_what_was_handed_in_before_it() {
     written(&world, orders).await.result.unwrap();
     assert_eq!(published.await.unwrap().len(), 2);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_waits_for_room_and_nothing_else_does() {
+    let mut world = World::on_sqlite().await;
+    let job = world.start(SEOUL).await;
+    let (orders, mut inbox) = mpsc::channel(MOST_AT_ONCE);
+    let desk = Desk { orders, room: Arc::new(Semaphore::new(1)) };
+    let order = |number| match page(&job, number, &["a"]) {
+        Order::Write(Write::Page(order, _)) => *order,
+        _ => unreachable!("it is a page"),
+    };
+    desk.page(order(1)).await.unwrap();
+    let mut second = Box::pin(desk.page(order(2)));
+    tokio::select! {
+        biased;
+        _ = &mut second => panic!("there was no room"),
+        read = desk.open_read(job.clone(), ReadNumber::FIRST) => read.unwrap(),
+    }
+    // It is stored, or given up: either way there is room again.
+    drop(inbox.recv().await);
+    second.await.unwrap();
+}

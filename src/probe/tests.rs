@@ -15,7 +15,8 @@ const FOR_EVER: Duration = Duration::from_secs(86_400);
 
 fn stated() -> CallerSettings {
     let provider = Name::literal("data_go_kr");
-    let limits = ProviderLimits { provider, concurrency: 6, rate: Rate::PerSecond(40.0), zone: TimeZone::UTC };
+    let limits =
+        ProviderLimits { provider, concurrency: 6, rate: Rate::PerSecond(40.0), invalid_in_a_row: 5, zone: TimeZone::UTC };
     let (http, retry) = (HttpSettings::default(), RetrySettings::default());
     CallerSettings { providers: vec![limits], http, retry, max_calls: None }
 }

@@ -274,3 +274,22 @@ async fn what_leaves_an_api_alone_for_longer_stands() {
     assert_eq!(world.caller.stopped_api(&provider(), &Name::literal("apt_trade")).unwrap(), "not asked in this run: for good");
     assert_eq!(blocks(&world), 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn calls_refused_as_invalid_in_a_row_stop_their_api_before_another_goes() {
+    let three = || ProviderLimits { invalid_in_a_row: 3, ..limits(1, 0.0) };
+    let world = World::scripted(three(), retry_settings(), |_, _| Reply::Status(400));
+    let calls = world.fetch_many(8).join_all().await;
+    assert_eq!((world.sends().len(), blocks(&world)), (3, 1));
+    assert_eq!(calls.iter().filter(|call| is_deferred(call)).count(), 5);
+    let left = world.fetch().await.unwrap_err();
+    assert_eq!(left.end.to_string(), "not asked in this run: 3 calls in a row were refused as invalid: status 400: body");
+
+    // One answer between them, and they are not in a row; nor are those of another dataset.
+    let world = World::scripted(three(), retry_settings(), |index, _| Reply::Status(if index == 2 { 200 } else { 400 }));
+    world.fetch_many(5).join_all().await;
+    world.caller.fetch(world.call_of(OTHER)).await.unwrap_err();
+    assert_eq!((world.sends().len(), blocks(&world)), (6, 0));
+    world.fetch().await.unwrap_err();
+    assert_eq!(blocks(&world), 1);
+}

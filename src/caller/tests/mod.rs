@@ -170,7 +170,7 @@ fn provider() -> Name {
 
 fn limits(concurrency: u32, rps: f64) -> ProviderLimits {
     let rate = if rps == 0.0 { Rate::Unlimited } else { Rate::PerSecond(rps) };
-    ProviderLimits { provider: provider(), concurrency, rate, zone: TimeZone::UTC }
+    ProviderLimits { provider: provider(), concurrency, rate, invalid_in_a_row: u32::MAX, zone: TimeZone::UTC }
 }
 
 fn retry_settings() -> RetrySettings {
