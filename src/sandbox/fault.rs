@@ -1,5 +1,6 @@
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -34,6 +35,10 @@ pub struct Fault {
     pub times: Option<NonZeroU32>,
     /// Only this share of all pages: always the same ones.
     pub share: Option<f64>,
+    /// Only from then on, and only until then: milliseconds since the portal's first request. A server that is down for
+    /// a while has both.
+    pub from_ms: Option<u64>,
+    pub until_ms: Option<u64>,
 
     /// Waits before the answer, milliseconds, instead of the scenario's latency.
     pub wait_ms: Option<Spread>,
@@ -81,9 +86,12 @@ pub enum KeyEcho {
 }
 
 impl Fault {
-    /// Whether the rule catches this request, its `times` apart.
-    pub(super) fn catches(&self, asked: &Asked, read: u32, connection: ConnectionAge, rule: usize) -> bool {
-        self.service.as_ref().is_none_or(|wanted| wanted.holds(&asked.service))
+    /// Whether the rule catches this request, its `times` apart. `age` is the time since the portal's first request.
+    pub(super) fn catches(&self, asked: &Asked, read: u32, connection: ConnectionAge, rule: usize, age: Duration) -> bool {
+        let age_ms = age.as_millis();
+        self.from_ms.is_none_or(|from| u128::from(from) <= age_ms)
+            && self.until_ms.is_none_or(|until| age_ms < u128::from(until))
+            && self.service.as_ref().is_none_or(|wanted| wanted.holds(&asked.service))
             && self.region.as_ref().is_none_or(|wanted| wanted.any(|region| **region == *asked.region))
             && self.month.as_ref().is_none_or(|wanted| asked.month.is_some_and(|month| wanted.holds(&month)))
             && self.page.as_ref().is_none_or(|wanted| wanted.holds(asked.page))

@@ -44,6 +44,7 @@ struct Memory {
     /// When the calls of the last second were let in.
     let_in: VecDeque<Instant>,
     banned_until: Option<Instant>,
+    first_request: Option<Instant>,
     spent: HashMap<Service, u64>,
     /// How often page 1 of a partition was served.
     reads: HashMap<Cell, u32>,
@@ -78,6 +79,7 @@ impl Stage {
         }
         let Some(service) = Service::at_path(&request.path) else { return refuse(Played::UnknownPath, "12") };
         let memory = &mut *self.memory.lock().expect("nothing panics while it decides");
+        let since_first = now.duration_since(*memory.first_request.get_or_insert(now));
         if let Some(limit) = &self.scenario.limit
             && let Some(played) = memory.judge_speed(limit, in_flight, now)
         {
@@ -95,8 +97,7 @@ impl Stage {
             }
             *spent += 1;
         }
-        let latency = Duration::from_millis(self.scenario.latency_ms.pick(mix(self.scenario.seed, number)));
-        self.choose_page(memory, Asked::of(service, request), request.key.as_ref(), age, latency, number)
+        self.choose_page(memory, Asked::of(service, request), request.key.as_ref(), age, since_first, number)
     }
 
     /// The answer to a play; `buffer` is taken over for its body.
@@ -120,18 +121,18 @@ impl Stage {
         asked: Asked,
         key: Option<&Key>,
         age: ConnectionAge,
-        latency: Duration,
+        since_first: Duration,
         number: u64,
     ) -> Play {
+        let latency = Duration::from_millis(self.scenario.latency_ms.pick(mix(self.scenario.seed, number)));
         let cell: Cell = (asked.service, asked.region.clone(), asked.month);
         // Page 1 opens a reading, the pages after it belong to the one that is open.
         let served = memory.reads.get(&cell).copied().unwrap_or(0);
         let opens = asked.page == 1 && asked.size > 0;
         let read = if opens { served + 1 } else { served.max(1) };
-        let caught =
-            self.scenario.faults.iter().enumerate().find(|(rule, fault)| {
-                fault.catches(&asked, read, age, *rule) && memory.may_play(*rule, fault, &cell, asked.page)
-            });
+        let caught = self.scenario.faults.iter().enumerate().find(|(rule, fault)| {
+            fault.catches(&asked, read, age, *rule, since_first) && memory.may_play(*rule, fault, &cell, asked.page)
+        });
         if opens && caught.is_none_or(|(_, fault)| fault.serves_page()) {
             memory.reads.insert(cell, read);
         }
