@@ -1,22 +1,27 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-use super::clock::Clock;
+use super::breaker::{Breaker, Change, Maker, Sign, Way};
+use super::clock::{Clock, Nanos, later, nanos};
+use super::fetch::Random;
+use super::ticket::Ticket;
 use crate::model::event::{Event, Listener};
 use crate::model::name::Name;
 
-/// Which APIs of one provider may be asked: what refusals of one dataset do to all its calls.
+/// Which APIs of one provider may be asked: what refusals and failures of one dataset do to all its calls.
 ///
-/// It is asked before every attempt, and it wakes whoever waits for one. A circuit breaker is not built yet; its place
-/// is a [`State`] more in here, fed by the attempts that `fetch.rs` sorts by their reach.
+/// It is asked before every attempt, and it wakes whoever waits for one.
 pub(super) struct Apis {
     states: Mutex<States>,
     changed: watch::Sender<()>,
     clock: Clock,
+    random: Random,
     listener: Arc<dyn Listener>,
+    new_breaker: Box<Maker>,
 }
 
 #[derive(Default)]
@@ -24,6 +29,7 @@ struct States {
     by_dataset: HashMap<Name, State>,
     /// Calls that were refused as invalid since the last answer.
     invalid_in_a_row: HashMap<Name, u32>,
+    breakers: HashMap<Name, Breaker>,
     /// Set once the whole provider is left alone for the run.
     all: Option<LeftAlone>,
 }
@@ -56,6 +62,10 @@ pub(super) enum Leave {
     Granted,
     /// Not before its doubt is resolved.
     Doubted,
+    /// Its breaker is open: not before then, or not before something changes.
+    Parked {
+        until: Option<Nanos>,
+    },
     LeftAlone(LeftAlone),
 }
 
@@ -66,12 +76,71 @@ pub(super) struct Doubt<'a> {
 }
 
 impl Apis {
-    pub(super) fn new(clock: Clock, listener: Arc<dyn Listener>) -> Self {
-        Self { states: Mutex::default(), changed: watch::Sender::new(()), clock, listener }
+    pub(super) fn new(clock: Clock, random: Random, listener: Arc<dyn Listener>, new_breaker: Box<Maker>) -> Self {
+        Self { states: Mutex::default(), changed: watch::Sender::new(()), clock, random, listener, new_breaker }
     }
 
     pub(super) fn leave(&self, dataset: &Name, asker: Asker) -> Leave {
-        self.states().leave(dataset, asker, self.clock.wall())
+        self.states().leave(dataset, asker, &self.clock)
+    }
+
+    /// Leave for one attempt, or why there is none now.
+    pub(super) fn enter(&self, dataset: &Name, asker: Asker) -> Result<Ticket<'_>, Leave> {
+        let mut states = self.states();
+        match states.leave(dataset, asker, &self.clock) {
+            Leave::Granted => {}
+            refused @ (Leave::Doubted | Leave::Parked { .. } | Leave::LeftAlone(_)) => return Err(refused),
+        }
+        let breaker = states.breakers.entry(dataset.clone()).or_insert_with(|| (self.new_breaker)(dataset));
+        let (way, change) = breaker.ask(self.clock.now());
+        let counts_attempts = breaker.counts_attempts();
+        drop(states);
+        self.tell_change(dataset, change);
+        match way {
+            Way::Through { epoch } => Ok(Ticket::new(self, dataset.clone(), epoch, counts_attempts)),
+            Way::Parked { until } => Err(Leave::Parked { until }),
+            Way::Deferred { until, why } => Err(Leave::LeftAlone(LeftAlone::by_breaker(&self.clock, until, &why))),
+        }
+    }
+
+    /// Whether what has this ticket may still be sent.
+    pub(super) fn admits(&self, asker: Asker, ticket: &Ticket<'_>) -> bool {
+        let states = self.states();
+        let is_current = states.breakers.get(ticket.dataset()).is_some_and(|breaker| breaker.is_current(ticket.epoch()));
+        is_current && states.told(ticket.dataset(), asker, self.clock.wall()) == Leave::Granted
+    }
+
+    /// Waits until one of these datasets is not kept back by its breaker.
+    pub(super) async fn unparked(&self, datasets: &[&Name]) {
+        let mut changed = self.changed.subscribe();
+        loop {
+            let mut first: Option<Nanos> = None;
+            for dataset in datasets {
+                match self.leave(dataset, Asker::Anyone) {
+                    Leave::Parked { until } => first = [first, until].into_iter().flatten().min(),
+                    Leave::Granted | Leave::Doubted | Leave::LeftAlone(_) => return,
+                }
+            }
+            let due = async {
+                match first {
+                    Some(until) => self.clock.sleep_until(until).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                seen = changed.changed() => seen.expect("the sender lives as long as this"),
+                () = due => {}
+            }
+        }
+    }
+
+    /// An earlier run left the breaker of a dataset open until then.
+    pub(super) fn reopen(&self, dataset: &Name, until: Timestamp, openings: u32, why: &str) {
+        let left = until.duration_since(self.clock.wall()).try_into().unwrap_or_default();
+        let now = self.clock.now();
+        let mut states = self.states();
+        let breaker = states.breakers.entry(dataset.clone()).or_insert_with(|| (self.new_breaker)(dataset));
+        breaker.reopen(now, now.saturating_add(nanos(left)), openings, why);
     }
 
     /// Waits until the doubt about an API is resolved.
@@ -96,8 +165,8 @@ impl Apis {
     /// A refusal makes an API doubted; the first call to say so finds out. Others are told that it is being found out.
     pub(super) fn doubt(&self, dataset: &Name) -> Option<Doubt<'_>> {
         let mut states = self.states();
-        match states.leave(dataset, Asker::Anyone, self.clock.wall()) {
-            Leave::Granted => {
+        match states.told(dataset, Asker::Anyone, self.clock.wall()) {
+            Leave::Granted | Leave::Parked { .. } => {
                 states.by_dataset.insert(dataset.clone(), State::Doubted);
                 Some(Doubt { apis: self, dataset: dataset.clone() })
             }
@@ -110,10 +179,10 @@ impl Apis {
     pub(super) fn leave_alone(&self, dataset: &Name, until: Option<Timestamp>, why: &str) -> LeftAlone {
         let left = LeftAlone { until, why: why.to_owned() };
         let mut states = self.states();
-        let known = match states.leave(dataset, Asker::Confirmer, self.clock.wall()) {
+        let known = match states.told(dataset, Asker::Confirmer, self.clock.wall()) {
             Leave::LeftAlone(known) if !left.outlasts(&known) => return known,
             Leave::LeftAlone(known) => Some(known),
-            Leave::Granted | Leave::Doubted => None,
+            Leave::Granted | Leave::Doubted | Leave::Parked { .. } => None,
         };
         states.by_dataset.insert(dataset.clone(), State::LeftAlone(left.clone()));
         drop(states);
@@ -162,13 +231,48 @@ impl Apis {
         self.listener.hear(&Event::ApiBlocked { dataset: dataset.clone(), until: *until, why: why.clone() });
     }
 
+    /// What became of a call that a breaker let through.
+    pub(super) fn heard(&self, dataset: &Name, epoch: u64, sign: Sign<'_>) {
+        let now = self.clock.now();
+        let mut states = self.states();
+        let Some(breaker) = states.breakers.get_mut(dataset) else { return };
+        let was_kept_back = matches!(breaker.way(now), Way::Parked { .. });
+        let change = breaker.heard(now, epoch, sign, (self.random)());
+        let is_freed = was_kept_back && matches!(breaker.way(now), Way::Through { .. });
+        drop(states);
+        if is_freed && change.is_none() {
+            self.changed.send_replace(());
+        }
+        self.tell_change(dataset, change);
+    }
+
+    fn tell_change(&self, dataset: &Name, change: Option<Change>) {
+        let Some(Change { state, until, openings, why, is_waited_for }) = change else { return };
+        let until = until.map(|until| wall_at(&self.clock, until));
+        self.changed.send_replace(());
+        self.listener.hear(&Event::BreakerChanged { dataset: dataset.clone(), state, until, openings, why, is_waited_for });
+    }
+
     fn states(&self) -> MutexGuard<'_, States> {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl States {
-    fn leave(&self, dataset: &Name, asker: Asker, now: Timestamp) -> Leave {
+    fn leave(&self, dataset: &Name, asker: Asker, clock: &Clock) -> Leave {
+        match self.told(dataset, asker, clock.wall()) {
+            Leave::Granted => {}
+            told @ (Leave::Doubted | Leave::Parked { .. } | Leave::LeftAlone(_)) => return told,
+        }
+        match self.breakers.get(dataset).map(|breaker| breaker.way(clock.now())) {
+            Some(Way::Through { .. }) | None => Leave::Granted,
+            Some(Way::Parked { until }) => Leave::Parked { until },
+            Some(Way::Deferred { until, why }) => Leave::LeftAlone(LeftAlone::by_breaker(clock, until, &why)),
+        }
+    }
+
+    /// As far as the provider said so itself.
+    fn told(&self, dataset: &Name, asker: Asker, now: Timestamp) -> Leave {
         if let Some(left) = &self.all {
             return Leave::LeftAlone(left.clone());
         }
@@ -182,6 +286,10 @@ impl States {
 }
 
 impl LeftAlone {
+    fn by_breaker(clock: &Clock, until: Nanos, why: &str) -> Self {
+        Self { until: Some(wall_at(clock, until)), why: format!("its breaker is open: {why}") }
+    }
+
     fn outlasts(&self, other: &Self) -> bool {
         match (self.until, other.until) {
             (_, None) => false,
@@ -189,6 +297,11 @@ impl LeftAlone {
             (Some(until), Some(other)) => until > other,
         }
     }
+}
+
+/// The time of day that it will be then.
+fn wall_at(clock: &Clock, at: Nanos) -> Timestamp {
+    later(clock.wall(), Duration::from_nanos(at.saturating_sub(clock.now())))
 }
 
 impl Drop for Doubt<'_> {

@@ -9,6 +9,7 @@ use super::fetch::Rules;
 use super::provider::{Admission, Provider};
 use super::retry::Connection;
 use super::stop::Stopped;
+use super::ticket::Ticket;
 use super::traffic::Pass;
 use super::wire::Fault;
 use crate::model::attempt::Attempt;
@@ -21,6 +22,7 @@ pub(super) struct Heard<'p> {
     pub(super) heard: Result<(Answer, KeptBody, Attempt), Unanswered>,
     pub(super) permit: SemaphorePermit<'p>,
     pub(super) pass: Pass<'p>,
+    pub(super) ticket: Ticket<'p>,
 }
 
 pub(super) enum Unanswered {
@@ -36,7 +38,7 @@ pub(super) async fn attempt<'p>(
     number: u32,
     admission: Admission<'p>,
 ) -> Heard<'p> {
-    let Admission { pass, permit, flight, at, waited } = admission;
+    let Admission { ticket, pass, permit, flight, at, waited } = admission;
     let mut record = Attempt {
         label: call.label.clone(),
         number,
@@ -74,7 +76,7 @@ pub(super) async fn attempt<'p>(
             Err(Unanswered::Stopped(record))
         }
     };
-    Heard { heard, permit, pass }
+    Heard { heard, permit, pass, ticket }
 }
 
 async fn exchange(provider: &Provider, call: &Call, record: &mut Attempt) -> Result<(Answer, KeptBody), (Trouble, Connection)> {

@@ -4,13 +4,14 @@ use std::time::Duration;
 use super::api::{Asker, Doubt, LeftAlone};
 use super::attempt::{Heard, Unanswered, attempt};
 use super::body::Answer;
+use super::breaker::Sign;
 use super::budget::Budget;
 use super::call::{Call, End, Failure, Fetched};
 use super::clock::{Clock, Nanos, later, nanos};
 use super::place::Seat;
 use super::provider::Provider;
 use super::ration::Ration;
-use super::reach::{Reach, is_let_in};
+use super::reach::{Reach, is_ill, is_let_in};
 use super::retry::{Connection, Failed, Next, Tries};
 use super::stop::Stop;
 use super::traffic::Pass;
@@ -54,12 +55,13 @@ struct Asking<'c> {
 }
 
 impl Asking<'_> {
-    /// Order: retry, then API, permit, slot and HTTP. What waits here holds no permit.
+    /// Order: retry, then API and its breaker, permit, slot and HTTP. What waits here holds no permit.
     async fn until_final(&self, attempts: &mut Vec<Attempt>) -> Result<(Answer, KeptBody), End> {
         let Self { rules, provider, call } = *self;
         let mut seat = Seat::new(call.place.clone());
         let mut tries = Tries::default();
         let mut doubt: Option<Doubt<'_>> = None;
+        let mut ill_since: Option<Nanos> = None;
         let dataset = &call.label.dataset;
         loop {
             let asker = if doubt.is_some() { Asker::Confirmer } else { Asker::Anyone };
@@ -77,11 +79,16 @@ impl Asking<'_> {
                 }
             };
             let sent = admission.at;
-            let Heard { heard, permit, pass } = attempt(rules, provider, call, tries.number(), admission).await;
+            let Heard { heard, permit, pass, ticket } = attempt(rules, provider, call, tries.number(), admission).await;
             let (trouble, mut record, connection) = match heard {
                 Ok((answer, body, record)) => {
                     provider.traffic.answered(pass, sent);
                     provider.apis.answered(dataset);
+                    match &answer {
+                        Answer::Page(_) => ticket.tell(Sign::Well),
+                        // A server in trouble may well say that it has nothing.
+                        Answer::Empty(_) => drop(ticket),
+                    }
                     conclude(rules, attempts, record, NextStep::Done);
                     return Ok((answer, body));
                 }
@@ -97,7 +104,13 @@ impl Asking<'_> {
             if is_let_in(trouble.kind) {
                 doubt = None;
             }
-            // Before the permit is given back, so that no other call of the API slips through.
+            // Before the permit is given back, here and below, so that no other call of the API slips through.
+            if is_ill(trouble.kind) && connection == Connection::Other {
+                let since = *ill_since.get_or_insert_with(|| rules.clock.now());
+                ticket.tell_if(next == Next::End, Sign::Ill { since, why: &trouble.why });
+            } else {
+                drop(ticket);
+            }
             match Reach::of(&trouble, tries.refusals()) {
                 Reach::Call => {}
                 Reach::InARow => provider.apis.invalid(dataset, provider.limits.invalid_in_a_row, &trouble.why),

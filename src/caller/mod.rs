@@ -7,12 +7,13 @@
 //!
 //! # The order of things
 //!
-//! Outer to inner: retry, API, pause, permit, slot, HTTP.
+//! Outer to inner: retry, API with its breaker, pause, permit, slot, HTTP.
 //!
 //! | step | file | what it does | whom it holds up |
 //! |---|---|---|---|
 //! | retry | `fetch`, `retry` | tries again what heals by itself, after waits that grow; holds no permit meanwhile | this call |
 //! | API | `api`, `reach` | leaves a dataset alone that refused the key or whose day is spent | all calls of the dataset |
+//! | breaker | `api`, `breaker`, `window` | leaves a dataset alone whose server is in trouble | all calls of the dataset |
 //! | pause | `traffic`, `pause`, `slowdown` | after a refusal for speed nobody asks; then single canaries | all calls of the provider |
 //! | permit | `provider` | so many requests in flight | all calls of the provider |
 //! | slot | `pacer` | so many requests a second, one by one | all calls of the provider |
@@ -29,6 +30,14 @@
 //! a dataset whose calls are refused as invalid again and again. What is left alone ends as [`End::Deferred`], those who
 //! wait at once.
 //!
+//! # When a server is in trouble
+//!
+//! Each dataset has a breaker. It looks at what came of the calls of the last minutes, and opens when too many of them
+//! failed: nobody asks then, calls wait and use up no tries. After its time a few calls find out whether the server is
+//! back. It is looked at before every attempt, also by those that wake from a retry wait; what was sent before its last
+//! change says nothing of now. Only what speaks of the server's health counts: a page, or a failure that heals by itself.
+//! A trouble that outlasts the patience of the settings, or the run, is not waited for: its calls are deferred.
+//!
 //! # How a call ends early
 //!
 //! - [`Caller::stop_claiming`]: no attempt begins, those in flight land. [`Caller::stop_now`]: these end as well.
@@ -40,13 +49,13 @@
 //! # Waiting
 //!
 //! A worker's [`Place`] is given to another while its calls wait for a second or longer, so partitions that keep failing
-//! do not slow healthy ones. No call waits for a time that is named and more than a minute off: it is deferred until then.
+//! do not slow healthy ones. No call waits for a time that a server named and that is more than a minute off: it is
+//! deferred until then. At an open breaker it waits longer, outside of its place, and no new jobs are begun meanwhile.
 //! All time comes from one [`Clock`], so that tests can pause it.
 //!
 //! # What is not here
 //!
-//! There is no circuit breaker: a server that is down is asked by every call as often as its retries say. Its place is
-//! `api`. Headers that announce a rate (`RateLimit-*`) are not read. The days of quotas are not counted: the provider says
+//! Headers that announce a rate (`RateLimit-*`) are not read. The days of quotas are not counted: the provider says
 //! when one is spent, and that is forgotten with the run.
 //!
 //! Nothing in here shows the key: it stands in the URL, which only `http` sees.
@@ -55,6 +64,7 @@ mod alarm;
 mod api;
 mod attempt;
 mod body;
+mod breaker;
 mod budget;
 mod call;
 mod clock;
@@ -74,13 +84,16 @@ mod slowdown;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod ticket;
 mod tls;
 mod traffic;
+mod window;
 mod wire;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -98,9 +111,10 @@ pub use tls::CaFileError;
 
 use crate::model::event::Listener;
 use crate::model::name::Name;
+use crate::settings::breaker::Breakers;
 use crate::settings::http::HttpSettings;
 use crate::settings::retry::RetrySettings;
-use api::{Asker, Leave};
+use api::{Apis, Asker, Leave};
 use budget::Budget;
 use fetch::Rules;
 use http::HttpWire;
@@ -122,8 +136,11 @@ pub struct CallerSettings {
     pub providers: Vec<ProviderLimits>,
     pub http: HttpSettings,
     pub retry: RetrySettings,
+    pub breakers: Breakers,
     /// Attempts the whole run may make; `None` is no limit.
     pub max_calls: Option<u64>,
+    /// How long the run may last: nobody waits at a breaker for what comes later.
+    pub max_runtime: Option<Duration>,
 }
 
 /// What a caller takes from the world around it.
@@ -163,13 +180,16 @@ impl Caller {
         Surroundings { clock, random, listener, ration }: Surroundings,
         wire: impl Fn(&Arc<Pacer>) -> Result<Box<dyn Wire>, CallerError>,
     ) -> Result<Self, CallerError> {
+        let deadline = settings.max_runtime.map(|limit| clock.now().saturating_add(clock::nanos(limit)));
         let mut providers = HashMap::new();
         for limits in settings.providers {
+            let new_breaker = breaker::maker(&settings.breakers, &limits, &settings.http, &settings.retry, deadline);
+            let apis = Apis::new(clock.clone(), Arc::clone(&random), Arc::clone(&listener), new_breaker);
             let pacer = Arc::new(Pacer::new(limits.interval()?, clock.clone()));
             let wire = wire(&pacer)?;
             let name = limits.provider.clone();
             let patience = settings.retry.throttle_patience;
-            let provider = Provider::new(limits, patience, pacer, wire, clock.clone(), Arc::clone(&listener));
+            let provider = Provider::new(limits, patience, pacer, wire, clock.clone(), Arc::clone(&listener), apis);
             providers.insert(name, provider);
         }
         let budget = Budget::new(settings.max_calls);
@@ -188,7 +208,7 @@ impl Caller {
     /// # use std::sync::Arc;
     /// # use gapless::caller::*;
     /// # use gapless::model::{attempt::CallLabel, event::Listeners, job::*, name::Name, outcome::*, partition::Partition, rate::Rate};
-    /// # use gapless::{decode::RawAnswer, settings::{http::HttpSettings, retry::RetrySettings}};
+    /// # use gapless::{decode::RawAnswer, settings::{breaker::Breakers, http::HttpSettings, retry::RetrySettings}};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let server = TcpListener::bind("127.0.0.1:0")?;
@@ -203,7 +223,8 @@ impl Caller {
     /// let (concurrency, invalid_in_a_row, zone) = (4, 5, jiff::tz::TimeZone::UTC);
     /// let limits = ProviderLimits { provider: provider.clone(), concurrency, rate, invalid_in_a_row, zone };
     /// let (http, retry) = (HttpSettings::default(), RetrySettings::default());
-    /// let settings = CallerSettings { providers: vec![limits], http, retry, max_calls: None };
+    /// let settings =
+    ///     CallerSettings { providers: vec![limits], http, retry, breakers: Breakers::none(), max_calls: None, max_runtime: None };
     /// let clock = Clock::precise();
     /// let surroundings =
     ///     Surroundings { clock, random: Arc::new(fastrand::f64), listener: Arc::new(Listeners::default()), ration: Arc::new(Unrationed) };
@@ -257,7 +278,31 @@ impl Caller {
     pub fn stopped_api(&self, provider: &Name, dataset: &Name) -> Option<String> {
         match self.providers.get(provider)?.apis.leave(dataset, Asker::Anyone) {
             Leave::LeftAlone(left) => Some(End::from(left).to_string()),
-            Leave::Granted | Leave::Doubted => None,
+            Leave::Granted | Leave::Doubted | Leave::Parked { .. } => None,
+        }
+    }
+
+    /// An earlier run left the breaker of a dataset open until then, after so many openings in a row.
+    pub fn reopen_breaker(&self, provider: &Name, dataset: &Name, until: Timestamp, openings: u32, why: &str) {
+        if let Some(provider) = self.providers.get(provider) {
+            provider.apis.reopen(dataset, until, openings, why);
+        }
+    }
+
+    /// Whether calls of a dataset would wait at its breaker at this moment.
+    pub fn is_parked(&self, provider: &Name, dataset: &Name) -> bool {
+        let Some(provider) = self.providers.get(provider) else { return false };
+        match provider.apis.leave(dataset, Asker::Anyone) {
+            Leave::Parked { .. } => true,
+            Leave::Granted | Leave::Doubted | Leave::LeftAlone(_) => false,
+        }
+    }
+
+    /// Waits until a call of one of these datasets of the provider would not wait at its breaker, or the run is stopping.
+    pub async fn unparked(&self, provider: &Name, datasets: &[&Name]) {
+        if let Some(provider) = self.providers.get(provider) {
+            // Whoever waits looks for itself which of them it was.
+            let _ = self.rules.stop.before(provider.apis.unparked(datasets)).await;
         }
     }
 

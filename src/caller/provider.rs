@@ -10,6 +10,7 @@ use super::api::{Apis, Asker, Leave, LeftAlone};
 use super::clock::{Clock, Nanos, later};
 use super::pacer::Pacer;
 use super::place::Seat;
+use super::ticket::Ticket;
 use super::traffic::{Pass, Traffic};
 use super::wire::Wire;
 use crate::definition::provider::Provider as Definition;
@@ -51,6 +52,7 @@ pub(super) struct Provider {
 
 /// Leave for one request. It holds a permit until it is dropped.
 pub(super) struct Admission<'p> {
+    pub(super) ticket: Ticket<'p>,
     pub(super) pass: Pass<'p>,
     pub(super) permit: SemaphorePermit<'p>,
     pub(super) flight: Flight<'p>,
@@ -99,8 +101,9 @@ impl Provider {
         wire: Box<dyn Wire>,
         clock: Clock,
         listener: Arc<dyn Listener>,
+        apis: Apis,
     ) -> Self {
-        let traffic = Traffic::new(limits.provider.clone(), patience, Arc::clone(&pacer), clock.clone(), Arc::clone(&listener));
+        let traffic = Traffic::new(limits.provider.clone(), patience, Arc::clone(&pacer), clock.clone(), listener);
         Self {
             permits: Semaphore::new((limits.concurrency as usize).min(Semaphore::MAX_PERMITS)),
             limits,
@@ -108,39 +111,45 @@ impl Provider {
             pacer,
             wire,
             in_flight: AtomicU32::new(0),
-            apis: Apis::new(clock.clone(), listener),
+            apis,
             clock,
         }
     }
 
-    /// Waits until one request for the dataset may leave: API, pause, permit, slot, in this order.
+    /// Waits until one request for the dataset may leave: API with its breaker, pause, permit, slot, in this order.
     ///
     /// A slot is reserved only with a permit in hand, so that it cannot go stale in a queue.
     pub(super) async fn admit(&self, dataset: &Name, asker: Asker, seat: &mut Seat) -> Result<Admission<'_>, LeftAlone> {
         let asked = self.clock.now();
         loop {
-            match self.apis.leave(dataset, asker) {
-                Leave::Granted => {}
-                Leave::Doubted => {
+            let ticket = match self.apis.enter(dataset, asker) {
+                Ok(ticket) => ticket,
+                Err(Leave::Granted) => continue,
+                Err(Leave::Doubted) => {
                     seat.leave();
                     self.apis.resolved(dataset).await;
                     continue;
                 }
-                Leave::LeftAlone(left) => return Err(left),
-            }
+                Err(Leave::Parked { .. }) => {
+                    seat.leave();
+                    self.apis.unparked(&[dataset]).await;
+                    continue;
+                }
+                Err(Leave::LeftAlone(left)) => return Err(left),
+            };
             let pass = self.traffic.pass(seat).await?;
             let permit = self.permits.acquire().await.expect("permits are never closed");
-            if self.traffic.is_dark_for(&pass) || self.apis.leave(dataset, asker) != Leave::Granted {
+            if self.traffic.is_dark_for(&pass) || !self.apis.admits(asker, &ticket) {
                 continue;
             }
             let at = self.pacer.turn().await;
             // The slot of a call that finds the provider dark stays unused.
-            if self.traffic.is_dark_for(&pass) || self.apis.leave(dataset, asker) != Leave::Granted {
+            if self.traffic.is_dark_for(&pass) || !self.apis.admits(asker, &ticket) {
                 continue;
             }
             let count = self.in_flight.fetch_add(1, Ordering::AcqRel) + 1;
             let flight = Flight { in_flight: &self.in_flight, count };
-            return Ok(Admission { pass, permit, flight, at, waited: Duration::from_nanos(at.saturating_sub(asked)) });
+            return Ok(Admission { ticket, pass, permit, flight, at, waited: Duration::from_nanos(at.saturating_sub(asked)) });
         }
     }
 

@@ -55,6 +55,24 @@ pub(super) fn is_let_in(kind: TroubleKind) -> bool {
     }
 }
 
+/// Whether such an answer, or the lack of one, says that the server is not well. What a well server says of one request,
+/// and what nobody understands, does not.
+pub(super) fn is_ill(kind: TroubleKind) -> bool {
+    match kind {
+        TroubleKind::Retry => true,
+        TroubleKind::Misfit
+        | TroubleKind::Uneven
+        | TroubleKind::SlowDown
+        | TroubleKind::Spent
+        | TroubleKind::Refused
+        | TroubleKind::Invalid
+        | TroubleKind::TooBig
+        | TroubleKind::Restart
+        | TroubleKind::Later
+        | TroubleKind::Garbled => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,6 +13,7 @@ use crate::model::job::{JobId, PageNumber, ReadNumber};
 use crate::model::partition::Partition;
 use crate::model::secret::ServiceKey;
 use crate::report::log::Log;
+use crate::settings::breaker::Breakers;
 
 use super::error::CliError;
 use super::setup::Setup;
@@ -57,7 +58,15 @@ pub fn first_page(
 pub fn caller(setup: &Setup, providers: Vec<ProviderLimits>, ration: Arc<dyn Ration>) -> Result<Caller, CliError> {
     let mut retry = setup.settings.retry.clone();
     retry.max_retries = retry.max_retries.min(1);
-    let settings = CallerSettings { providers, http: setup.settings.http.clone(), retry, max_calls: None };
+    let settings = CallerSettings {
+        providers,
+        http: setup.settings.http.clone(),
+        retry,
+        // Few calls, which are to say what is wrong.
+        breakers: Breakers::none(),
+        max_calls: None,
+        max_runtime: None,
+    };
     let listener = Arc::new(Listeners(vec![Arc::new(Log)]));
     let surroundings = Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener, ration };
     Caller::new(settings, surroundings).map_err(|error| CliError::usage(error.to_string()))

@@ -17,7 +17,7 @@ use crate::model::verdict::Verdict;
 use crate::plan::selection::{NeedsPerson, Reason, Selected};
 use crate::report::exit::Exit;
 use crate::report::log::Verbosity;
-use crate::report::number::{counted, duration, grouped};
+use crate::report::number::{counted, grouped};
 use crate::report::result::{Caps, RunResult};
 use crate::report::summary::summary;
 use crate::settings::resolved::Settings;
@@ -25,6 +25,7 @@ use crate::store::file::StoreFile;
 use crate::store::url::StoreUrl;
 use crate::store::{OpenMode, Store};
 
+use super::announce::announce;
 use super::args::CollectArgs;
 use super::dry_run::dry_run;
 use super::error::CliError;
@@ -76,7 +77,7 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
         known: left_for_a_person(chosen.need_person),
         store: Arc::new(store),
         keeping: setup.settings.store.clone(),
-        calling: calling(&setup.settings, &orders, args.max_calls),
+        calling: calling(&setup.settings, &orders, args),
         caps,
         max_pages: setup.settings.max_pages,
         pages_ahead: setup.settings.pages_ahead,
@@ -208,46 +209,15 @@ fn keys(orders: &[Order], setup: &Setup) -> Result<HashMap<Name, Option<ServiceK
     Ok(keys)
 }
 
-fn calling(settings: &Settings, orders: &[Order], max_calls: Option<u64>) -> CallerSettings {
+fn calling(settings: &Settings, orders: &[Order], args: &CollectArgs) -> CallerSettings {
     let providers: HashMap<&Name, &Provider> = orders.iter().map(|order| (&order.provider.id, &*order.provider)).collect();
     CallerSettings {
         providers: providers.into_values().map(ProviderLimits::of).collect(),
         http: settings.http.clone(),
         retry: settings.retry.clone(),
-        max_calls,
-    }
-}
-
-/// States the limits in force and where each came from, before anything is asked.
-fn announce(settings: &Settings, orders: &[Order], url: &StoreUrl, terminal: &Terminal) {
-    let file =
-        settings.file.as_ref().map_or("defaults, no settings file".to_owned(), |file| format!("settings {}", file.display()));
-    terminal.note(&format!("gapless {}: {file}, store {url}", env!("CARGO_PKG_VERSION")));
-    let mut said = BTreeSet::new();
-    for Order { provider, .. } in orders {
-        if !said.insert(&provider.id) {
-            continue;
-        }
-        let origin = |key: &str| settings.origin(&format!("providers.{}.{key}", provider.id)).unwrap_or("definition").to_owned();
-        let waits = settings.retry.waits().into_iter().map(duration).collect::<Vec<_>>().join(", ");
-        terminal.note(&format!(
-            "{}: {} in flight ({}), {} ({}), {} retries after {} ({})",
-            provider.id,
-            provider.concurrency,
-            origin("concurrency"),
-            provider.rps,
-            origin("rps"),
-            settings.retry.max_retries,
-            if waits.is_empty() { "nothing" } else { &waits },
-            settings.origin("retry.max_retries").unwrap_or("default"),
-        ));
-        if let (Some(rate), Some(documented)) = (provider.rps.per_second(), provider.documented_rps)
-            && rate > documented
-        {
-            let what =
-                format!("{}: {rate} calls a second are more than the documented {documented}; expect refusals", provider.id);
-            terminal.note(&format!("warning: {what}"));
-        }
+        breakers: settings.breakers.clone(),
+        max_calls: args.max_calls,
+        max_runtime: args.max_runtime,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line: one file per command.
 
 mod accept;
+mod announce;
 mod args;
 mod ask;
 mod audit;

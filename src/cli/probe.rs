@@ -45,7 +45,9 @@ fn settings_of(setup: &Setup, provider: &Provider) -> CallerSettings {
         providers: vec![ProviderLimits::of(provider)],
         http: setup.settings.http.clone(),
         retry: setup.settings.retry.clone(),
+        breakers: setup.settings.breakers.clone(),
         max_calls: None,
+        max_runtime: None,
     }
 }
 

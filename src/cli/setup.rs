@@ -11,6 +11,7 @@ use crate::definition::provider::Provider;
 use crate::model::month::Month;
 use crate::model::name::Name;
 use crate::model::secret::ServiceKey;
+use crate::settings::error::SettingsError;
 use crate::settings::key::{key_of, variable};
 use crate::settings::layer::read_file;
 use crate::settings::resolved::{Settings, unknown_name};
@@ -62,6 +63,11 @@ impl Setup {
                 None => Arc::clone(provider),
             };
             providers.insert(provider.id.clone(), provider);
+        }
+        let apis = catalog.datasets().map(|dataset| (&*providers[&dataset.provider], &dataset.id));
+        let problems = settings.check_windows(apis);
+        if !problems.is_empty() {
+            return Err(SettingsError { problems }.into());
         }
         Ok(Self { settings, catalog, providers, environment })
     }

@@ -6,12 +6,13 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{Caller, Places};
+use crate::caller::{Caller, Place, Places};
 use crate::model::event::Listener;
 use crate::model::partition::Partition;
 
 use super::gathering::Gathering;
 use super::harvest::Harvest;
+use super::queue::Queue;
 use super::ration::DailyCalls;
 use super::source::Source;
 use super::worker::{self, Report, Workshop};
@@ -106,16 +107,17 @@ async fn dispatch(
     let mut gathering = Gathering::new(workshop.caller.clone(), workshop.desk.clone());
     tasks.iter().for_each(|task| gathering.plan(&task.source));
     let mut open = JoinSet::new();
-    for Task { source, partition, urgency } in tasks {
-        let taken = if stop.is_cancelled() || workshop.caller.is_stopping() {
-            None
-        } else {
-            stop.run_until_cancelled(places.take()).await
+    let mut queue = Queue::new(tasks, workshop.caller.clone());
+    loop {
+        let is_stopping = stop.is_cancelled() || workshop.caller.is_stopping();
+        let taken = if is_stopping { None } else { stop.run_until_cancelled(place_for(&mut queue, &places)).await };
+        let Some(taken) = taken else {
+            queue.rest().for_each(|Task { source, partition, urgency }| gathering.skip(&source, partition, urgency));
+            break;
         };
-        let Some(place) = taken else {
-            gathering.skip(&source, partition, urgency);
-            continue;
-        };
+        let Some(place) = taken else { break };
+        // Its breaker may have opened while a place was waited for.
+        let Some(Task { source, partition, urgency }) = queue.next() else { continue };
         let stopped = workshop.caller.stopped_api(&source.provider.id, &source.dataset.id);
         let objection = match (stopped, urgency) {
             (Some(why), _) => Some(why),
@@ -141,6 +143,11 @@ async fn dispatch(
         take_in(&mut gathering, done)?;
     }
     gathering.finish().await
+}
+
+/// A place for the next partition, when one may be begun; `None` when none is left.
+async fn place_for(queue: &mut Queue, places: &Places) -> Option<Place> {
+    if queue.ready().await { Some(places.take().await) } else { None }
 }
 
 type Done = Result<(Arc<Source>, Urgency, Result<Report, WriterGone>), tokio::task::JoinError>;

@@ -7,6 +7,7 @@ mod gathering;
 pub mod harvest;
 mod judge;
 mod left;
+mod queue;
 pub mod ration;
 pub mod replay;
 pub mod source;

@@ -4,6 +4,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::attempt::{Attempt, CallLabel};
+use super::breaker::BreakerState;
 use super::job::{JobId, ReadNumber};
 use super::name::Name;
 use super::partition::Partition;
@@ -61,6 +62,18 @@ pub enum Event {
         dataset: Name,
         until: Option<Timestamp>,
         why: String,
+    },
+    /// The breaker of a dataset opened, or it is being found out whether its server is back, or it is.
+    BreakerChanged {
+        dataset: Name,
+        state: BreakerState,
+        /// Of one that opened: when the first calls are let through again.
+        until: Option<Timestamp>,
+        /// How often in a row it opened.
+        openings: u32,
+        why: String,
+        /// Of one that opened: whether calls wait for it; else they are deferred.
+        is_waited_for: bool,
     },
     /// Something a person should know that stops nothing.
     Warned {

@@ -2,6 +2,7 @@
 
 pub mod attempt;
 pub mod body;
+pub mod breaker;
 pub mod event;
 pub mod job;
 pub mod month;

@@ -17,6 +17,7 @@ use crate::model::name::Name;
 use crate::model::partition::Partition;
 use crate::model::rate::Rate;
 use crate::sandbox::{Portal, PortalError, RequestLine, Scenario, ScenarioError};
+use crate::settings::breaker::Breakers;
 
 /// Why a proof could not be made at all.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +47,8 @@ pub(super) struct Stand {
 const LONG: Duration = Duration::from_secs(60);
 /// Permits enough to be out of the way.
 const PERMITS: u32 = 16;
+/// The dataset the stand asks for.
+pub(super) const DATASET: &str = "apt_trade";
 /// The month the stand asks for.
 const MONTH: &str = "2024-01";
 
@@ -63,7 +66,7 @@ impl Stand {
             ration: Arc::new(Unrationed),
         };
         let catalog = Catalog::builtin();
-        let dataset = catalog.dataset("apt_trade").expect("it is shipped").clone();
+        let dataset = catalog.dataset(DATASET).expect("it is shipped").clone();
         let dialect = catalog.dialect(&Name::literal("data_go_kr")).expect("it is shipped").clone();
         let judge: Judge = Arc::new(move |answer: RawAnswer| decode::judge(&answer, &dialect, &Reading::default()));
         let provider = settings.providers.first().expect("a provider is stated").provider.clone();
@@ -136,6 +139,7 @@ pub(super) fn without_limits(acting: &CallerSettings) -> CallerSettings {
     settings.retry.total_timeout = None;
     settings.retry.error_pause = Duration::ZERO;
     settings.retry.throttle_patience = LONG;
+    settings.breakers = Breakers::none();
     settings.max_calls = None;
     for provider in &mut settings.providers {
         provider.rate = Rate::Unlimited;

@@ -8,6 +8,7 @@ use super::{pauses, permits};
 use crate::caller::{CallerSettings, ProviderLimits};
 use crate::model::name::Name;
 use crate::model::rate::Rate;
+use crate::settings::breaker::Breakers;
 use crate::settings::http::HttpSettings;
 use crate::settings::retry::{RetryAfterRule, RetrySettings};
 
@@ -18,7 +19,7 @@ fn stated() -> CallerSettings {
     let limits =
         ProviderLimits { provider, concurrency: 6, rate: Rate::PerSecond(40.0), invalid_in_a_row: 5, zone: TimeZone::UTC };
     let (http, retry) = (HttpSettings::default(), RetrySettings::default());
-    CallerSettings { providers: vec![limits], http, retry, max_calls: None }
+    CallerSettings { providers: vec![limits], http, retry, breakers: Breakers::none(), max_calls: None, max_runtime: None }
 }
 
 fn verdicts(proofs: &[Proof], verdict: ProofVerdict) -> Vec<&'static str> {

@@ -5,6 +5,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::model::breaker::BreakerState;
 use crate::model::event::{Event, Listener, NextStep};
 use crate::model::outcome::Outcome;
 use crate::model::verdict::Verdict;
@@ -127,6 +128,18 @@ impl Listener for Log {
             Event::ApiBlocked { dataset, until, why } => {
                 let until = until.map(|until| format!(" until {until:.0}")).unwrap_or_default();
                 tracing::error!(%dataset, "{dataset} is left alone{until}: {}", printable(why));
+            }
+            Event::BreakerChanged { dataset, state, until, openings, why, is_waited_for } => {
+                let why = printable(why);
+                match state {
+                    BreakerState::Open => {
+                        let until = until.map(|until| format!(" before {until:.0}")).unwrap_or_default();
+                        let then = if *is_waited_for { "its calls wait" } else { "its jobs are deferred" };
+                        tracing::warn!(%dataset, openings, "{dataset} is in trouble and not asked{until}; {then}: {why}");
+                    }
+                    BreakerState::HalfOpen => tracing::warn!(%dataset, openings, "{dataset} is tried again: {why}"),
+                    BreakerState::Closed => tracing::warn!(%dataset, "{dataset} is well again: {why}"),
+                }
             }
             Event::Warned { what } => tracing::warn!("{}", printable(what)),
         }

@@ -139,6 +139,7 @@ impl Listener for Progress {
             | Event::ProviderPaused { .. }
             | Event::ProviderResumed { .. }
             | Event::ApiBlocked { .. }
+            | Event::BreakerChanged { .. }
             | Event::Warned { .. } => {}
         }
     }

@@ -91,6 +91,7 @@ impl Listener for Tally {
             | Event::JobEnded { .. }
             | Event::ProviderResumed { .. }
             | Event::ApiBlocked { .. }
+            | Event::BreakerChanged { .. }
             | Event::Warned { .. } => {}
         }
     }

@@ -50,6 +50,7 @@ impl Settings {
                 format!("`retry.delay` ({:?}) is longer than `retry.max_delay` ({:?})", self.retry.delay, self.retry.max_delay);
             object("retry.delay", what);
         }
+        self.check_breakers(&mut object);
         if problems.is_empty() { Ok(()) } else { Err(SettingsError { problems }) }
     }
 }

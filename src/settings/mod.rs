@@ -1,5 +1,6 @@
 //! What the user set and where: from flags, environment and file to values that are valid by construction.
 
+pub mod breaker;
 mod combinations;
 pub mod error;
 pub mod http;

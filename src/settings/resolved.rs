@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::definition::catalog::Catalog;
 use crate::model::name::Name;
 
+use super::breaker::Breakers;
 use super::error::{Problem, SettingsError};
 use super::http::HttpSettings;
 use super::layer::{Assigned, Layer, merge};
@@ -23,6 +24,7 @@ pub struct Settings {
     pub definitions: PathBuf,
     pub http: HttpSettings,
     pub retry: RetrySettings,
+    pub breakers: Breakers,
     /// A partition that would need more pages is not begun.
     pub max_pages: u32,
     /// Pages of one partition that may be asked for side by side once its total is known; 0 is one by one.
@@ -112,10 +114,18 @@ impl Settings {
             let known: Vec<&str> = match section {
                 Some("collect") if is_named => catalog.datasets().map(|dataset| dataset.id.as_str()).collect(),
                 Some("providers") => catalog.providers().map(|provider| provider.id.as_str()).collect(),
+                Some("breaker") if is_named => {
+                    let providers = catalog.providers().map(|provider| provider.id.as_str());
+                    providers.chain(catalog.datasets().map(|dataset| dataset.id.as_str())).collect()
+                }
                 _ => continue,
             };
             if !known.contains(&name) {
-                let what = if section == Some("collect") { "dataset" } else { "provider" };
+                let what = match section {
+                    Some("collect") => "dataset",
+                    Some("breaker") => "provider or dataset",
+                    _ => "provider",
+                };
                 problems.push(Problem { place: assigned.origin.clone(), what: unknown_name(what, name, &known) });
             }
         }
@@ -176,6 +186,7 @@ impl Settings {
                 error_pause: read.duration("retry.error_pause"),
                 throttle_patience: read.duration("retry.throttle_patience"),
             },
+            breakers: Breakers::read(&read),
             max_pages: read.number("collect.max_pages"),
             pages_ahead: read.number("collect.pages_ahead"),
             refresh: RefreshSettings { every_run: read.number("refresh.every_run"), weekly: read.number("refresh.weekly") },
@@ -214,14 +225,15 @@ pub fn unknown_name(what: &str, name: &str, known: &[&str]) -> String {
     }
 }
 
-struct Reader<'a> {
+/// Reads the values of settings that are known to be legal.
+pub(super) struct Reader<'a> {
     values: &'a BTreeMap<String, Assigned>,
     folder: Option<&'a Path>,
     file: Option<&'a Path>,
 }
 
 impl Reader<'_> {
-    fn optional(&self, path: &str) -> Option<&str> {
+    pub(super) fn optional(&self, path: &str) -> Option<&str> {
         debug_assert!(Setting::find(path).is_some(), "`{path}` is in the schema");
         self.values.get(path).map(|assigned| assigned.text.as_str())
     }
@@ -234,6 +246,10 @@ impl Reader<'_> {
         parse_duration(self.text(path)).expect("checked by its kind")
     }
 
+    pub(super) fn optional_duration(&self, path: &str) -> Option<Duration> {
+        self.optional(path).map(|text| parse_duration(text).expect("checked by its kind"))
+    }
+
     fn switch(&self, path: &str) -> bool {
         self.text(path) == "true"
     }
@@ -242,7 +258,7 @@ impl Reader<'_> {
         self.optional_number(path).expect("the defaults set it; a test compares them with the schema")
     }
 
-    fn optional_number<T: std::str::FromStr>(&self, path: &str) -> Option<T> {
+    pub(super) fn optional_number<T: std::str::FromStr>(&self, path: &str) -> Option<T> {
         self.optional(path).map(|text| text.parse().ok().expect("checked by its kind"))
     }
 
@@ -279,7 +295,7 @@ impl Reader<'_> {
         }
     }
 
-    fn named<T>(&self, section: &str, read: impl Fn(&Self, &str) -> T) -> BTreeMap<String, T> {
+    pub(super) fn named<T>(&self, section: &str, read: impl Fn(&Self, &str) -> T) -> BTreeMap<String, T> {
         let below = self.values.keys().filter_map(|path| path.strip_prefix(section)?.strip_prefix('.')?.split_once('.'));
         let names: std::collections::BTreeSet<&str> = below.map(|(name, _)| name).collect();
         names.into_iter().map(|name| (name.to_owned(), read(self, &format!("{section}.{name}")))).collect()

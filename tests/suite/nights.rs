@@ -132,7 +132,9 @@ impl Backfill {
             providers: vec![ProviderLimits::of(&provider)],
             http: settings.http,
             retry: settings.retry,
+            breakers: settings.breakers,
             max_calls: None,
+            max_runtime: None,
         };
         let surroundings = Surroundings {
             clock: Clock::tokio(now()),

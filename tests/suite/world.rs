@@ -84,6 +84,8 @@ impl World {
             .set("providers.data_go_kr.concurrency", "4")
             .set("retry.delay", "1ms")
             .set("retry.error_pause", "0s")
+            // Many tests play nothing but failures.
+            .set("breaker.counts", "none")
             .at_its_portal()
     }
 

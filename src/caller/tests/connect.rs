@@ -61,7 +61,14 @@ async fn plain_text_in_place_of_tls_is_named_and_heals_by_itself() {
 fn a_ca_file_without_certificates_is_refused() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let http = HttpSettings { ca_file: Some(file.path().to_owned()), ..patient_http() };
-    let settings = CallerSettings { providers: Vec::new(), http, retry: RetrySettings::default(), max_calls: None };
+    let settings = CallerSettings {
+        providers: Vec::new(),
+        http,
+        retry: RetrySettings::default(),
+        breakers: Breakers::none(),
+        max_calls: None,
+        max_runtime: None,
+    };
     let made = Caller::new(settings, surroundings(&Clock::tokio(Timestamp::UNIX_EPOCH), &Ears::default()));
     assert!(matches!(made, Err(CallerError::CaFile(CaFileError::Empty { .. }))));
 }

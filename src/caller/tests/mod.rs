@@ -1,4 +1,5 @@
 mod abandon;
+mod breaker;
 mod budget;
 mod connect;
 mod gate;
@@ -193,9 +194,20 @@ impl World {
         max_calls: Option<u64>,
         script: impl Fn(&Asked<'_>) -> Reply + Send + Sync + 'static,
     ) -> Self {
+        let settings = CallerSettings {
+            providers: vec![limits],
+            http: HttpSettings::default(),
+            retry,
+            breakers: Breakers::none(),
+            max_calls,
+            max_runtime: None,
+        };
+        Self::with(settings, script)
+    }
+
+    fn with(settings: CallerSettings, script: impl Fn(&Asked<'_>) -> Reply + Send + Sync + 'static) -> Self {
         let clock = Clock::tokio(START.parse().unwrap());
         let (ears, sends) = (Ears::default(), Arc::default());
-        let settings = CallerSettings { providers: vec![limits], http: HttpSettings::default(), retry, max_calls };
         let script: Arc<Script> = Arc::new(script);
         let caller = Caller::with_wire(settings, surroundings(&clock, &ears), |_| {
             let (clock, sends, script) = (clock.clone(), Arc::clone(&sends), Arc::clone(&script));
@@ -207,7 +219,14 @@ impl World {
     /// Over real sockets, in real time.
     fn calling(base_url: String, limits: ProviderLimits, http: HttpSettings, retry: RetrySettings) -> Self {
         let (clock, ears) = (Clock::precise(), Ears::default());
-        let settings = CallerSettings { providers: vec![limits], http, retry, max_calls: None };
+        let settings = CallerSettings {
+            providers: vec![limits],
+            http,
+            retry,
+            breakers: Breakers::none(),
+            max_calls: None,
+            max_runtime: None,
+        };
         let caller = Caller::new(settings, surroundings(&clock, &ears)).unwrap();
         Self { caller, ears, clock, sends: Arc::default(), base_url }
     }

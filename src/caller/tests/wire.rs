@@ -208,7 +208,14 @@ async fn a_body_is_kept_as_received_without_the_key() {
 fn limits_that_cannot_be_kept_are_refused() {
     let check = |concurrency, rps: f64, is_fine: bool| {
         let (http, retry) = (HttpSettings::default(), RetrySettings::default());
-        let settings = CallerSettings { providers: vec![limits(concurrency, rps)], http, retry, max_calls: None };
+        let settings = CallerSettings {
+            providers: vec![limits(concurrency, rps)],
+            http,
+            retry,
+            breakers: Breakers::none(),
+            max_calls: None,
+            max_runtime: None,
+        };
         let made = Caller::new(settings, surroundings(&Clock::tokio(Timestamp::UNIX_EPOCH), &Ears::default()));
         assert_eq!(made.is_ok(), is_fine, "{concurrency} in flight, {rps} a second");
     };

@@ -1,0 +1,85 @@
+use std::collections::BTreeSet;
+
+use crate::definition::provider::Provider;
+use crate::model::name::Name;
+use crate::report::number::duration;
+use crate::settings::breaker::{BreakerCounts, BreakerSettings};
+use crate::settings::resolved::Settings;
+use crate::store::url::StoreUrl;
+
+use super::orders::Order;
+use super::terminal::Terminal;
+
+/// States the limits in force and where each came from, before anything is asked.
+pub fn announce(settings: &Settings, orders: &[Order], url: &StoreUrl, terminal: &Terminal) {
+    let file =
+        settings.file.as_ref().map_or("defaults, no settings file".to_owned(), |file| format!("settings {}", file.display()));
+    terminal.note(&format!("gapless {}: {file}, store {url}", env!("CARGO_PKG_VERSION")));
+    let mut said = BTreeSet::new();
+    for Order { provider, .. } in orders {
+        if !said.insert(&provider.id) {
+            continue;
+        }
+        let origin = |key: &str| settings.origin(&format!("providers.{}.{key}", provider.id)).unwrap_or("definition").to_owned();
+        let waits = settings.retry.waits().into_iter().map(duration).collect::<Vec<_>>().join(", ");
+        terminal.note(&format!(
+            "{}: {} in flight ({}), {} ({}), {} retries after {} ({})",
+            provider.id,
+            provider.concurrency,
+            origin("concurrency"),
+            provider.rps,
+            origin("rps"),
+            settings.retry.max_retries,
+            if waits.is_empty() { "nothing" } else { &waits },
+            settings.origin("retry.max_retries").unwrap_or("default"),
+        ));
+        if let (Some(rate), Some(documented)) = (provider.rps.per_second(), provider.documented_rps)
+            && rate > documented
+        {
+            let what =
+                format!("{}: {rate} calls a second are more than the documented {documented}; expect refusals", provider.id);
+            terminal.note(&format!("warning: {what}"));
+        }
+        let breakers = orders.iter().filter(|order| order.provider.id == provider.id).map(|order| &order.dataset.id);
+        for line in breaker_lines(settings, provider, breakers) {
+            terminal.note(&line);
+        }
+    }
+}
+
+/// When a dataset is left alone because its server is in trouble: one line for all datasets that have the same breaker.
+fn breaker_lines<'a>(settings: &Settings, provider: &Provider, datasets: impl Iterator<Item = &'a Name>) -> Vec<String> {
+    let mut told: Vec<(BreakerSettings, Vec<&str>)> = Vec::new();
+    for dataset in datasets {
+        let breaker = settings.breakers.of(&provider.id, dataset);
+        match told.iter_mut().find(|(known, _)| *known == breaker) {
+            Some((_, datasets)) => datasets.push(dataset.as_str()),
+            None => told.push((breaker, vec![dataset.as_str()])),
+        }
+    }
+    let is_one = told.len() == 1;
+    let line = |(breaker, datasets): (BreakerSettings, Vec<&str>)| {
+        let whose = if is_one { provider.id.to_string() } else { datasets.join(", ") };
+        format!("{whose}: {}", breaker_line(settings, provider, &breaker))
+    };
+    told.into_iter().map(line).collect()
+}
+
+fn breaker_line(settings: &Settings, provider: &Provider, breaker: &BreakerSettings) -> String {
+    if breaker.counts == BreakerCounts::None {
+        return "no breaker: a server in trouble is asked as often as the retries say".to_owned();
+    }
+    let reach = breaker.reach(provider.concurrency, provider.rps, &settings.http, &settings.retry);
+    let lowered = match reach.calls < breaker.min_calls {
+        true => format!(" (lowered to {} where all time out: {})", reach.calls.max(1), reach.arithmetic),
+        false => String::new(),
+    };
+    format!(
+        "left alone for {} when {} % of {} calls{lowered} fail within {}, or {} in a row",
+        duration(breaker.open_for),
+        breaker.failure_rate,
+        breaker.min_calls,
+        duration(breaker.window),
+        breaker.failures_in_a_row,
+    )
+}
