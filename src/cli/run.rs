@@ -6,10 +6,12 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Caller, CallerSettings, Clock, ProviderLimits, Surroundings};
+use crate::collect::breakers::BreakerLedger;
 use crate::collect::conductor::{Conductor, Task};
 use crate::collect::harvest::Harvest;
 use crate::collect::ration::{Allowance, DailyCalls};
 use crate::collect::writer::{Keeping, Writer};
+use crate::model::breaker::BreakerState;
 use crate::model::event::{Listener, Listeners};
 use crate::model::job::RunId;
 use crate::report::exit::Exit;
@@ -55,7 +57,10 @@ impl Run {
         let tally = Arc::new(Tally::default());
         let planned = self.tasks.len() as u64;
         let progress = Arc::new(Progress::new(planned, self.caps.rate, self.caps.concurrency, terminal.bars.as_ref(), started));
-        let listener: Arc<dyn Listener> = Arc::new(Listeners(vec![tally.clone(), progress.clone(), Arc::new(Log)]));
+        let key_ids = self.tasks.iter().map(|Task { source, .. }| (source.dataset.id.clone(), source.key_id.clone())).collect();
+        let (breakers, breakers_kept) = BreakerLedger::start(self.store.clone(), self.id, key_ids, Timestamp::now);
+        let heard: Vec<Arc<dyn Listener>> = vec![tally.clone(), progress.clone(), Arc::new(Log), breakers.clone()];
+        let listener: Arc<dyn Listener> = Arc::new(Listeners(heard));
         let calls = Arc::new(DailyCalls::new(self.store.clone(), Timestamp::now, allowances(&self.tasks)));
         let surroundings = Surroundings {
             clock: Clock::precise(),
@@ -101,6 +106,8 @@ impl Run {
         };
         progress.finish();
         calls.settle().await?;
+        breakers.close();
+        breakers_kept.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
         let stored = writer.finish().await;
         let mut harvest = self.known;
         match (collected, stored) {
@@ -142,6 +149,17 @@ async fn recall_blocks(tasks: &[Task], store: &Store, caller: &Caller, now: Time
         if let Some(until) = state.blocked_until.filter(|until| *until > now) {
             let why = state.why.unwrap_or_else(|| "an earlier run was told so".to_owned());
             caller.leave_alone(&source.provider.id, &source.dataset.id, until, &why);
+        }
+    }
+    for change in store.breakers().await? {
+        let Some(source) = sources.get(&change.dataset).filter(|source| source.key_id == change.key_id) else { continue };
+        match change.state {
+            BreakerState::Closed => {}
+            // A run that ended while it was being found out whether the server is back begins with that.
+            BreakerState::Open | BreakerState::HalfOpen => {
+                let until = change.open_until.unwrap_or(now);
+                caller.reopen_breaker(&source.provider.id, &source.dataset.id, until, change.openings, &change.why);
+            }
         }
     }
     Ok(())

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::definition::dataset::{AxisKind, Dataset};
+use crate::model::breaker::BreakerState;
 use crate::model::name::Name;
 use crate::model::partition::Partition;
 use crate::plan::barren::{Yield, barren};
@@ -14,7 +15,7 @@ use crate::plan::selection::Standing;
 use crate::report::exit::Exit;
 use crate::report::number::{counted, grouped};
 use crate::report::table::aligned;
-use crate::store::state::{self, ApiState, CoverageLine, PartitionState, ReformProgress};
+use crate::store::state::{self, ApiState, BreakerChange, CoverageLine, PartitionState, ReformProgress};
 use crate::store::url::StoreUrl;
 use crate::store::{OpenMode, Store};
 
@@ -32,6 +33,8 @@ struct Line {
     condition: Condition,
     rows: u64,
     apis: Vec<ApiState>,
+    /// Breakers that are not closed.
+    breakers: Vec<BreakerChange>,
     daily_calls: Option<u64>,
     /// Regions without a row in many whole partitions, as told to the user.
     barren: Vec<String>,
@@ -64,6 +67,7 @@ pub async fn run(args: &StatusArgs, config: Option<&Path>, terminal: &Terminal) 
 async fn lines(setup: &Setup, store: &Store, now: Timestamp) -> Result<Vec<Line>, CliError> {
     let coverage = store.coverage(None).await?;
     let (apis, reforms) = (store.api_states().await?, store.reform_progress().await?);
+    let breakers = store.breakers().await?;
     let mut lines = Vec::new();
     for dataset in setup.catalog.datasets() {
         let has_target = setup.settings.targets.contains_key(dataset.id.as_str());
@@ -83,6 +87,7 @@ async fn lines(setup: &Setup, store: &Store, now: Timestamp) -> Result<Vec<Line>
             condition: condition(&wanted, &standings),
             rows,
             apis: apis.iter().filter(|api| api.dataset == dataset.id).cloned().collect(),
+            breakers: breakers.iter().filter(|breaker| is_in_trouble(breaker, &dataset.id)).cloned().collect(),
             daily_calls: setup.provider_of(dataset).daily_calls,
             barren: barren_regions(dataset, setup, &coverage),
             reforms: reforms.iter().filter(|reform| reform.dataset == dataset.id.as_str()).cloned().collect(),
@@ -139,6 +144,7 @@ fn as_text(lines: &[Line], late: &[&Line], url: &StoreUrl, now: Timestamp) -> St
     text.push_str(&aligned(&table));
     for line in lines {
         text.push_str(&quota_text(line, now));
+        text.extend(line.breakers.iter().map(|breaker| breaker_text(breaker, now)));
         text.extend(line.barren.iter().map(|told| format!("{}: {told}\n", line.dataset)));
         text.extend(line.reforms.iter().map(reform_text));
     }
@@ -166,6 +172,19 @@ fn quota_text(line: &Line, now: Timestamp) -> String {
         text.push('\n');
     }
     text
+}
+
+fn is_in_trouble(breaker: &BreakerChange, dataset: &Name) -> bool {
+    breaker.dataset == *dataset && breaker.state != BreakerState::Closed
+}
+
+fn breaker_text(breaker: &BreakerChange, now: Timestamp) -> String {
+    let BreakerChange { dataset, changed_at, open_until, why, .. } = breaker;
+    let then = match open_until.filter(|until| *until > now) {
+        Some(until) => format!("not asked before {until:.0}"),
+        None => "the next run begins with a few calls".to_owned(),
+    };
+    format!("{dataset}: its server was in trouble at {changed_at:.0}, {then}: {why}\n")
 }
 
 fn reform_text(reform: &ReformProgress) -> String {
@@ -216,9 +235,17 @@ fn as_json(line: &Line) -> Value {
     let Condition { wanted, whole, waiting, gap, needs_you, oldest_check, newest_check } = line.condition;
     json!({
         "dataset": line.dataset, "has_target": line.has_target, "rows": line.rows, "quota": apis,
+        "breakers": line.breakers.iter().map(breaker_json).collect::<Vec<_>>(),
         "partitions": {"wanted": wanted, "whole": whole, "waiting": waiting, "gap": gap, "needs_you": needs_you},
         "barren": line.barren, "reforms": line.reforms.iter().map(reform_json).collect::<Vec<_>>(),
         "oldest_check": oldest_check.map(|at| at.to_string()), "newest_check": newest_check.map(|at| at.to_string()),
+    })
+}
+
+fn breaker_json(breaker: &BreakerChange) -> Value {
+    json!({
+        "state": breaker.state.as_str(), "changed_at": breaker.changed_at.to_string(),
+        "open_until": breaker.open_until.map(|until| until.to_string()), "openings": breaker.openings, "why": breaker.why,
     })
 }
 

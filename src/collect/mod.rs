@@ -1,6 +1,7 @@
 //! The conductor: workers walk pages, one writer stores them, events tell the world.
 
 mod ahead;
+pub mod breakers;
 mod calls;
 pub mod conductor;
 mod gathering;

@@ -5,6 +5,7 @@ pub const STORE_NAMES: &[&str] = &[
     "api_state",
     "attempt",
     "body",
+    "breaker_change",
     "columns",
     "coverage",
     "dataset",

@@ -10,6 +10,7 @@ use crate::model::name::Name;
 use crate::model::rate::Rate;
 use crate::settings::breaker::Breakers;
 use crate::settings::http::HttpSettings;
+use crate::settings::resolved::Settings;
 use crate::settings::retry::{RetryAfterRule, RetrySettings};
 
 const FOR_EVER: Duration = Duration::from_secs(86_400);
@@ -19,7 +20,14 @@ fn stated() -> CallerSettings {
     let limits =
         ProviderLimits { provider, concurrency: 6, rate: Rate::PerSecond(40.0), invalid_in_a_row: 5, zone: TimeZone::UTC };
     let (http, retry) = (HttpSettings::default(), RetrySettings::default());
-    CallerSettings { providers: vec![limits], http, retry, breakers: Breakers::none(), max_calls: None, max_runtime: None }
+    CallerSettings {
+        providers: vec![limits],
+        http,
+        retry,
+        breakers: Settings::defaults().breakers,
+        max_calls: None,
+        max_runtime: None,
+    }
 }
 
 fn verdicts(proofs: &[Proof], verdict: ProofVerdict) -> Vec<&'static str> {
@@ -36,7 +44,7 @@ async fn check(switch_off: impl Fn(&mut CallerSettings), failing: &str) {
 
 async fn check_all_act(settings: &CallerSettings, not_set: &[&str]) {
     let proofs = prove(settings, settings).await.unwrap();
-    assert_eq!(proofs.len(), 9);
+    assert_eq!(proofs.len(), 10);
     assert!(verdicts(&proofs, ProofVerdict::Fails).is_empty(), "{proofs:#?}");
     assert_eq!(verdicts(&proofs, ProofVerdict::NotSet), not_set, "{proofs:#?}");
 }
@@ -119,6 +127,15 @@ async fn a_rest_switched_off_is_found_out() {
 #[tokio::test]
 async fn a_server_that_is_not_heard_is_found_out() {
     check(|acting| acting.retry.retry_after = RetryAfterRule::Ignore, "pause after a refusal for speed").await;
+}
+
+#[tokio::test]
+async fn a_breaker_switched_off_or_half_as_long_is_found_out() {
+    tokio::join!(
+        check(|acting| acting.breakers = Breakers::none(), "breaker"),
+        check(|acting| acting.breakers.template.open_for /= 2, "breaker"),
+        check(|acting| acting.breakers.template.failures_in_a_row = 13, "breaker"),
+    );
 }
 
 /// No setting makes a call keep its permit while it waits to be tried again. A rest as long as the wait comes to the same.

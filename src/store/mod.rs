@@ -35,10 +35,12 @@ use self::error::StoreError;
 use self::history::History;
 use self::job::{Change, Changed, Decision, Ended, Job, JobEnd, JobStart, Settled, Started, StoredPage};
 use self::kept::KeptPages;
-use self::ledger::{batch, content, held, jobs, pages, quota, reforms, regions, retention, settle, states, tables, takeover};
+use self::ledger::{
+    batch, breakers, content, held, jobs, pages, quota, reforms, regions, retention, settle, states, tables, takeover,
+};
 use self::lock::{CollectLock, LockError};
 use self::sqlite::SqliteStore;
-use self::state::{ApiState, CoverageLine, PartitionState, ReformProgress};
+use self::state::{ApiState, BreakerChange, CoverageLine, PartitionState, ReformProgress};
 use self::tx::Tx;
 use self::url::StoreUrl;
 use crate::definition::dataset::Dataset;
@@ -284,6 +286,16 @@ impl Store {
     /// What is remembered of every API, by dataset and key.
     pub async fn api_states(&self) -> Result<Vec<ApiState>, StoreError> {
         self.read(quota::states).await
+    }
+
+    /// Adds a line to what became of the breaker of an API.
+    pub async fn record_breaker(&self, run: RunId, change: &BreakerChange) -> Result<(), StoreError> {
+        self.write(|tx| breakers::record(tx, run, change)).await
+    }
+
+    /// The last change of the breaker of every API that ever had one, by dataset and key.
+    pub async fn breakers(&self) -> Result<Vec<BreakerChange>, StoreError> {
+        self.read(breakers::last).await
     }
 
     /// 32 random bytes of this store, to make key ids with.

@@ -1,6 +1,7 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use crate::model::breaker::BreakerState;
 use crate::model::job::{JobId, PartitionId};
 use crate::model::name::Name;
 use crate::model::verdict::Verdict;
@@ -104,6 +105,21 @@ pub struct ApiState {
     /// Over when it is past.
     pub blocked_until: Option<Timestamp>,
     pub why: Option<String>,
+}
+
+/// A change of the breaker of one dataset asked with one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BreakerChange {
+    pub dataset: Name,
+    /// A salted digest, never the key.
+    pub key_id: String,
+    pub changed_at: Timestamp,
+    pub state: BreakerState,
+    /// Of one that opened: when the first calls are let through again.
+    pub open_until: Option<Timestamp>,
+    /// How often in a row it opened.
+    pub openings: u32,
+    pub why: String,
 }
 
 impl Standing {

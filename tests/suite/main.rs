@@ -10,6 +10,7 @@ mod world;
 
 mod abreast;
 mod answers;
+mod breaker;
 mod chance;
 mod commands;
 mod exits;

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod batch;
+pub mod breakers;
 pub mod content;
 pub mod held;
 pub mod history;

@@ -30,7 +30,10 @@ pub const PAGE_BYTES: u32 = 16_384;
 const WRITER_CACHE_KB: u32 = 4_096;
 
 /// Steps of the schema. One that has landed is never edited.
-const STEPS: [(i64, &str, &str); 1] = [(1, "ledger", include_str!("../../../migrations/sqlite/0001_ledger.sql"))];
+const STEPS: [(i64, &str, &str); 2] = [
+    (1, "ledger", include_str!("../../../migrations/sqlite/0001_ledger.sql")),
+    (2, "breaker", include_str!("../../../migrations/sqlite/0002_breaker.sql")),
+];
 
 pub async fn open(path: &Path, mode: OpenMode, busy_timeout: Duration) -> Result<SqliteStore, StoreError> {
     if rusqlite::version_number() < OLDEST_ENGINE.0 {

@@ -116,7 +116,8 @@ async fn a_store_of_a_newer_or_half_migrated_schema_is_refused_before_any_write(
             assert_eq!(fs::read(&path).unwrap(), before);
         }
     };
-    let newer = "insert into _sqlx_migrations select 99, description, installed_on, true, checksum, 0 from _sqlx_migrations";
+    let newer =
+        "insert into _sqlx_migrations select 99, description, installed_on, true, checksum, 0 from _sqlx_migrations limit 1";
     check(newer, |error| matches!(error, StoreError::Newer { found: 99, .. })).await;
     check("update _sqlx_migrations set success = false", |error| matches!(error, StoreError::StrangeSchema { step: 1, .. }))
         .await;
@@ -137,6 +138,22 @@ async fn an_older_schema_is_migrated_but_never_by_a_reader() {
     execute(&path, "delete from _sqlx_migrations");
     let error = refused(&path, ReadOnly).await;
     assert!(matches!(error, StoreError::Older { found: 0, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_store_of_the_first_step_is_brought_up_to_date_with_all_it_holds() {
+    let (_folder, path) = made().await;
+    execute(&path, "drop table breaker_change; delete from _sqlx_migrations where version > 1");
+    execute(&path, "insert into run (command, started_at, version) values ('x', '2026-11-29T18:00:00.000Z', '0.1.0')");
+    let error = refused(&path, ReadOnly).await;
+    assert!(matches!(error, StoreError::Older { found: 1, .. }), "{error}");
+    open(&path, OpenExisting, SOON).await.unwrap().close().await;
+    open(&path, ReadOnly, SOON).await.unwrap().close().await;
+    execute(
+        &path,
+        "insert into breaker_change (run, dataset, key_id, changed_at, state, openings, why)
+        select id, 'a', 'k', started_at, 'closed', 0, 'x' from run",
+    );
 }
 
 #[tokio::test]

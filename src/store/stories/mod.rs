@@ -2,6 +2,7 @@
 
 mod audit;
 mod backup;
+mod breakers;
 mod definitions;
 mod held;
 mod ledger;
