@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::caller::CallerSettings;
 
-use super::{pauses, permits, rates, rests, retries, timeouts};
+use super::{breakers, pauses, permits, rates, rests, retries, timeouts};
 
 pub use super::stand::StandError;
 
@@ -64,9 +64,10 @@ pub async fn prove(stated: &CallerSettings, acting: &CallerSettings) -> Result<V
         proof("total timeout", async || timeouts::measure_total(stated, acting).await),
         proof("retries and their waits", async || retries::measure(stated, acting).await),
         proof("pause after a refusal for speed", async || pauses::measure(stated, acting, pauses::TOO_FAST).await),
+        proof("breaker", async || breakers::measure(stated, acting).await),
     )?;
-    let (in_flight, freed, rest, connect, read, total, retries, pause) = proofs;
-    Ok(vec![in_flight, freed, rate, rest, connect, read, total, retries, pause])
+    let (in_flight, freed, rest, connect, read, total, retries, pause, breaker) = proofs;
+    Ok(vec![in_flight, freed, rate, rest, connect, read, total, retries, pause, breaker])
 }
 
 /// How often what came late is measured.

@@ -1,5 +1,6 @@
 //! Measures limits through the very caller that collects.
 
+mod breakers;
 pub mod limits;
 mod pauses;
 mod permits;
