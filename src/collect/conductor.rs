@@ -116,6 +116,10 @@ async fn dispatch(
             break;
         };
         let Some(place) = taken else { break };
+        // Before the next is begun: what these brought may speak against it.
+        while let Some(done) = open.try_join_next() {
+            take_in(&mut gathering, done)?;
+        }
         // Its breaker may have opened while a place was waited for.
         let Some(Task { source, partition, urgency }) = queue.next() else { continue };
         let stopped = workshop.caller.stopped_api(&source.provider.id, &source.dataset.id);
@@ -130,9 +134,6 @@ async fn dispatch(
         }
         let work = worker::collect(workshop.clone(), Arc::clone(&source), partition, place);
         open.spawn(async move { (source, urgency, work.await) });
-        while let Some(done) = open.try_join_next() {
-            take_in(&mut gathering, done)?;
-        }
         if open.len() >= MOST_OPEN
             && let Some(done) = open.join_next().await
         {
