@@ -10,11 +10,17 @@ help: ## Show this list
 build: ## Build the program (debug)
 	$(CARGO) build --locked --bins
 
-demo: build ## See the whole story: practice portal, SQLite, no key, no network
+demo: build ## See the whole story: practice portal, no key, no network; STORE=postgres for a throw-away server
+ifeq ($(STORE),postgres)
+	./scripts/postgres.sh install
+	./scripts/postgres.sh with sh -c './target/debug/gapless demo --store "$$GAPLESS_TEST_POSTGRES"'
+else
 	./target/debug/gapless demo
+endif
 
 test: ## Install what the tests need, then run every test
 	./scripts/tools.sh nextest strace
+	./scripts/postgres.sh install
 	$(CARGO) nextest run --locked
 	$(CARGO) test --locked --doc
 

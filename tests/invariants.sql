@@ -57,7 +57,7 @@ group by r._job, r._read, r._page;
 select r._job, r.region, r.month, p.key from apt_trade_rows r
 join job j on j.id = r._job join partition p on p.id = j.partition
 where 'region=' || r.region || ',month=' || r.month <> p.key
-group by r._job, r.region, r.month;
+group by r._job, r.region, r.month, p.key;
 
 -- No body is without its page, and none is left of a snapshot that was dropped.
 select b.job, b.read, b.page from body b
@@ -70,7 +70,7 @@ select p.key, j.received, count(r._job) from partition p
 join job j on j.id = p.published_job
 left join apt_trade_rows r on r._job = j.id
 where p.dataset = 'apt_trade'
-group by p.id having j.received <> count(r._job);
+group by p.id, j.id having j.received <> count(r._job);
 
 -- At most one snapshot of a partition waits for a decision.
 select partition, count(*) from job where verdict = 'held' and snapshot = 'kept' group by partition having count(*) > 1;
@@ -81,7 +81,7 @@ join dataset d on d.id = old.dataset
 join reform f on f.list = d.region_list and f.code = old.region and f.side = 'retired'
 join reform g on g.list = f.list and g.reform = f.reform and g.side = 'successor'
 join region born on born.list = g.list and born.code = g.code and born.valid_from is not null
-join partition new on new.dataset = old.dataset and new.region = g.code and new.month is old.month
+join partition new on new.dataset = old.dataset and new.region = g.code and new.month is not distinct from old.month
 where old.published_job is not null and new.published_job is not null;
 
 -- What a partition waits with is not what it shows already.

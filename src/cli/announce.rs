@@ -5,7 +5,7 @@ use crate::model::name::Name;
 use crate::report::number::duration;
 use crate::settings::breaker::{BreakerCounts, BreakerSettings};
 use crate::settings::resolved::Settings;
-use crate::store::url::StoreUrl;
+use crate::store::url::{ServerUrl, StoreUrl};
 
 use super::orders::Order;
 use super::terminal::Terminal;
@@ -15,6 +15,9 @@ pub fn announce(settings: &Settings, orders: &[Order], url: &StoreUrl, terminal:
     let file =
         settings.file.as_ref().map_or("defaults, no settings file".to_owned(), |file| format!("settings {}", file.display()));
     terminal.note(&format!("gapless {}: {file}, store {url}", env!("CARGO_PKG_VERSION")));
+    if url.server().is_some_and(ServerUrl::is_readable_by_others) {
+        terminal.note(&format!("warning: what is sent to {url} can be read on its way: add `sslmode=verify-full` to the URL"));
+    }
     let mut said = BTreeSet::new();
     for Order { provider, .. } in orders {
         if !said.insert(&provider.id) {

@@ -52,7 +52,7 @@ pub enum Command {
         command: StoreCommand,
     },
     /// See the whole story in under a minute: a practice portal, no key, no network
-    Demo,
+    Demo(DemoArgs),
     /// The datasets that can be collected
     Datasets {
         #[command(subcommand)]
@@ -109,7 +109,7 @@ pub struct CollectArgs {
     /// End with 0 instead of 6 when all that is deferred is older than the recent months
     #[arg(long)]
     pub deferred_ok: bool,
-    /// Where to store, as sqlite://gapless.db; made when it is not there
+    /// Where to store, as sqlite://gapless.db or postgres://USER@HOST/DATABASE; made when it is not there
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
     /// Make the store of the settings when it is not there
@@ -135,6 +135,13 @@ impl StoreArg {
     pub fn flags(&self) -> Vec<(String, String, String)> {
         self.store.iter().map(|url| ("store.url".to_owned(), url.clone(), "--store".to_owned())).collect()
     }
+}
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Where to store instead of gapless-demo.db; nothing may be there yet
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
 }
 
 #[derive(Debug, Args)]

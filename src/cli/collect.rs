@@ -54,8 +54,8 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     let caps = caps(&orders);
     announce(&setup.settings, &orders, &url, terminal);
 
-    let store = setup.open_store(&url, open_mode(args, &setup.settings, &url, terminal)?).await?;
-    let file = StoreFile::at(url.path())?;
+    let store = setup.open_store(&url, open_mode(args, &setup.settings, &url, terminal).await?).await?;
+    let file = StoreFile::of(&url)?;
     let lock = store.try_lock(&format!("process {}, begun {now:.0}", std::process::id()))?;
     let folder = Path::new(setup.variable("TMPDIR").unwrap_or("/tmp"));
     let providers: BTreeMap<&Name, &Provider> = orders.iter().map(|order| (&order.provider.id, &*order.provider)).collect();
@@ -86,7 +86,7 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     };
     let ended = run.execute(terminal).await?;
     // A store that was taken away takes every word back, and no write has failed.
-    file.check()?;
+    file.iter().try_for_each(StoreFile::check)?;
     drop((lock, key_locks));
     Ok(ended)
 }
@@ -222,8 +222,8 @@ fn calling(settings: &Settings, orders: &[Order], args: &CollectArgs) -> CallerS
 }
 
 /// Whether the store may be made. A missing one is refused off a terminal, so that a wrong folder cannot start from nothing.
-fn open_mode(args: &CollectArgs, settings: &Settings, url: &StoreUrl, terminal: &Terminal) -> Result<OpenMode, CliError> {
-    if url.path().exists() {
+async fn open_mode(args: &CollectArgs, settings: &Settings, url: &StoreUrl, terminal: &Terminal) -> Result<OpenMode, CliError> {
+    if Store::exists(url).await? {
         return Ok(OpenMode::OpenExisting);
     }
     if args.create || args.store.is_some() || terminal.is_interactive {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::caller::{ProviderLimits, Unrationed};
+use crate::model::password::without_passwords;
 use crate::report::exit::Exit;
 
 use super::args::ConfigCommand;
@@ -43,7 +44,7 @@ fn shown(setup: &Setup) -> String {
         None => "# settings file: none\n".to_owned(),
     };
     for (path, assigned) in setup.settings.values() {
-        text.push_str(&format!("{path} = {:?}  # {}\n", assigned.text, assigned.origin));
+        text.push_str(&format!("{path} = {:?}  # {}\n", without_passwords(&assigned.text), assigned.origin));
     }
     for provider in setup.catalog.providers() {
         let key = match setup.key(provider) {

@@ -9,13 +9,13 @@ use crate::sandbox::{Portal, Scenario};
 use crate::settings::key::variable;
 use crate::settings::resolved::LogFormat;
 use crate::store::cell::Cell;
-use crate::store::url::StoreUrl;
+use crate::store::url::{StoreUrl, StoreUrlError};
 use crate::store::{OpenMode, Store};
 
-use super::args::{Cli, CollectArgs, Command};
+use super::args::{Cli, CollectArgs, Command, DemoArgs};
 use super::collect::{collect, tell};
 use super::error::CliError;
-use super::setup::Setup;
+use super::setup::{Setup, refuse_password};
 use super::terminal::{Format, Terminal};
 
 const DATABASE: &str = "gapless-demo.db";
@@ -48,9 +48,9 @@ const QUERIES: [(&str, &str); 3] = [
 ];
 
 /// Plays the whole story: a bad night at a portal, one gap that stays, and how it is mended.
-pub async fn run(terminal: &mut Terminal) -> Result<Exit, CliError> {
+pub async fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<Exit, CliError> {
     terminal.start_log(LogFormat::Text);
-    remove_database()?;
+    let url = place(args).await?;
     terminal.print(
         "This is a practice portal on this machine: no key, no network. It plays a bad night: time-outs, cut transfers,\n\
          rows that slide between pages, and one request it never understands. Retry waits are shortened to 100 ms.\n\n",
@@ -59,20 +59,20 @@ pub async fn run(terminal: &mut Terminal) -> Result<Exit, CliError> {
     let morning = Scenario { faults: Vec::new(), ..night.clone() };
 
     terminal.print(&format!("$ {FIRST}\n"))?;
-    let (result, exit) = act(night, FIRST, terminal).await?;
+    let (result, exit) = act(night, FIRST, &url, terminal).await?;
     check(exit == Exit::Incomplete && gap_keys(&result) == [GAP], "the first run leaves just one gap, and names it")?;
 
     terminal.print("\nThe portal has been mended meanwhile. Only what is missing is asked again:\n\n")?;
     terminal.print(&format!("$ {SECOND}\n"))?;
-    let (result, exit) = act(morning, SECOND, terminal).await?;
+    let (result, exit) = act(morning, SECOND, &url, terminal).await?;
     check(exit == Exit::Whole && result.partitions.planned == 1, "the second run asks for the gap alone, and mends it")?;
 
-    terminal.print(&format!("\nEverything is in ./{DATABASE}. Three questions to it:\n"))?;
-    terminal.print(&answers().await?)?;
+    terminal.print(&format!("\nEverything is in {url}. Three questions to it:\n"))?;
+    terminal.print(&answers(&url).await?)?;
     terminal.print("\nnext: gapless datasets list\n")
 }
 
-async fn act(scenario: Scenario, line: &str, terminal: &Terminal) -> Result<(RunResult, Exit), CliError> {
+async fn act(scenario: Scenario, line: &str, url: &StoreUrl, terminal: &Terminal) -> Result<(RunResult, Exit), CliError> {
     let portal = Portal::start(scenario, (Ipv4Addr::LOCALHOST, 0).into()).await.map_err(|error| CliError {
         exit: Exit::LocalResource,
         what: error.to_string(),
@@ -84,7 +84,7 @@ async fn act(scenario: Scenario, line: &str, terminal: &Terminal) -> Result<(Run
         ("providers.data_go_kr.rps", "30".to_owned()),
         ("retry.delay", "100ms".to_owned()),
         ("retry.error_pause", "100ms".to_owned()),
-        ("store.url", format!("sqlite://{DATABASE}")),
+        ("store.url", url.to_string()),
     ];
     let provider = crate::model::name::Name::literal("data_go_kr");
     let environment = HashMap::from([
@@ -114,7 +114,7 @@ fn parsed(line: &str) -> CollectArgs {
         | Command::Audit(_)
         | Command::Replay(_)
         | Command::Store { .. }
-        | Command::Demo
+        | Command::Demo(_)
         | Command::Datasets { .. }
         | Command::Config { .. }
         | Command::Probe { .. }
@@ -135,6 +135,21 @@ fn check(holds: bool, what: &str) -> Result<(), CliError> {
     Err(error.with_hint("run it again; if it fails twice, please report it with the output above"))
 }
 
+/// Where the story is stored: a file that is made anew each time, or a place of the user's in which nothing is.
+async fn place(args: &DemoArgs) -> Result<StoreUrl, CliError> {
+    let Some(text) = &args.store else {
+        remove_database()?;
+        return Ok(StoreUrl::of_file(Path::new(DATABASE)));
+    };
+    let url: StoreUrl = text.parse().map_err(|error: StoreUrlError| CliError::usage(error.to_string()))?;
+    refuse_password(&url)?;
+    if Store::exists(&url).await? {
+        let error = CliError::usage(format!("there is a store at {url} already, and the demo takes the place of nothing"));
+        return Err(error.with_hint("name another with `--store URL`"));
+    }
+    Ok(url)
+}
+
 fn remove_database() -> Result<(), CliError> {
     for suffix in ["", "-wal", "-shm"] {
         let file = format!("{DATABASE}{suffix}");
@@ -148,8 +163,8 @@ fn remove_database() -> Result<(), CliError> {
     Ok(())
 }
 
-async fn answers() -> Result<String, CliError> {
-    let store = Store::open(&StoreUrl::of_file(Path::new(DATABASE)), OpenMode::ReadOnly).await?;
+async fn answers(url: &StoreUrl) -> Result<String, CliError> {
+    let store = Store::open(url, OpenMode::ReadOnly).await?;
     let mut text = String::new();
     for (question, sql) in QUERIES {
         let mut lines = Vec::new();

@@ -9,7 +9,7 @@ use crate::plan::cost::{Cost, Limits, cost};
 use crate::plan::selection::Reason;
 use crate::report::exit::Exit;
 use crate::report::number::{counted, duration, grouped};
-use crate::store::OpenMode;
+use crate::store::{OpenMode, Store};
 
 use super::args::CollectArgs;
 use super::error::CliError;
@@ -22,7 +22,7 @@ pub async fn dry_run(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     let now = Timestamp::now();
     let orders = orders(args, setup, now)?;
     let url = setup.store_url()?;
-    let store = match url.path().exists() {
+    let store = match Store::exists(&url).await? {
         true => Some(setup.open_store(&url, OpenMode::ReadOnly).await?),
         false => None,
     };

@@ -7,6 +7,7 @@ use crate::store::{OpenMode, Store};
 
 use super::args::InitArgs;
 use super::error::CliError;
+use super::setup::refuse_password;
 use super::terminal::Terminal;
 
 const FILE: &str = "gapless.toml";
@@ -39,6 +40,7 @@ daily_calls = 10000
 pub async fn run(args: &InitArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let written = args.store.as_deref().unwrap_or("sqlite://gapless.db");
     let url: StoreUrl = written.parse().map_err(|error: StoreUrlError| CliError::usage(error.to_string()))?;
+    refuse_password(&url)?;
     let mut file = match OpenOptions::new().write(true).create_new(true).open(FILE) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -49,7 +51,7 @@ pub async fn run(args: &InitArgs, terminal: &Terminal) -> Result<Exit, CliError>
     };
     file.write_all(COMMENTED.replace("{url}", written).as_bytes())
         .map_err(|error| CliError::local(&format!("`{FILE}` cannot be written"), error))?;
-    let made = match url.path().exists() {
+    let made = match Store::exists(&url).await? {
         true => "uses the store that is there",
         false => {
             Store::open(&url, OpenMode::Create).await?.close().await;

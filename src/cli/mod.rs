@@ -69,7 +69,7 @@ async fn dispatch(cli: Cli, terminal: &mut Terminal) -> Result<Exit, CliError> {
         Command::Replay(args) => replay::run(&args, cli.config.as_deref(), terminal).await,
         Command::Store { command } => backup::run(&command, cli.config.as_deref(), terminal).await,
         Command::Why(args) => why::run(&args, cli.config.as_deref(), terminal).await,
-        Command::Demo => demo::run(terminal).await,
+        Command::Demo(args) => demo::run(&args, terminal).await,
         Command::Datasets { command } => datasets::run(&command, cli.config.as_deref(), terminal),
         Command::Config { command } => config::run(&command, cli.config.as_deref(), terminal),
         Command::Probe { command } => probe::run(&command, cli.config.as_deref(), terminal).await,
@@ -102,7 +102,7 @@ impl Command {
             | Self::Audit(_)
             | Self::Replay(_)
             | Self::Store { .. }
-            | Self::Demo
+            | Self::Demo(_)
             | Self::Datasets { .. }
             | Self::Config { .. }
             | Self::Completions { .. }

@@ -31,7 +31,7 @@ pub async fn run(args: &ReplayArgs, config: Option<&Path>, terminal: &mut Termin
     let dataset = setup.dataset(&args.dataset)?;
     let url = setup.store_url()?;
     let store = Arc::new(setup.open_store(&url, OpenMode::OpenExisting).await?);
-    let file = StoreFile::at(url.path())?;
+    let file = StoreFile::of(&url)?;
     let lock = store.try_lock(&format!("process {}, replaying", std::process::id()))?;
     let declared = store.declare(dataset, now).await?;
     let provider = setup.provider_of(dataset);
@@ -62,7 +62,7 @@ pub async fn run(args: &ReplayArgs, config: Option<&Path>, terminal: &mut Termin
     writer.finish().await?;
     let exit = if not_whole > 0 { Exit::Incomplete } else { Exit::Whole };
     store.end_run(run, exit.code(), Timestamp::now()).await?;
-    file.check()?;
+    file.iter().try_for_each(StoreFile::check)?;
     drop(lock);
     terminal.print(&format!(
         "{}: {} read again from kept answers, {} without kept answers, {} not published\nnobody was called\nnext: gapless status\n",

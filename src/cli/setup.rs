@@ -17,8 +17,8 @@ use crate::settings::layer::read_file;
 use crate::settings::resolved::{Settings, unknown_name};
 use crate::settings::search::Search;
 use crate::store::error::StoreError;
-use crate::store::url::{StoreUrl, StoreUrlError};
-use crate::store::{OpenMode, Store};
+use crate::store::url::{StoreUrl, StoreUrlError, schema_of};
+use crate::store::{NetworkFiles, OpenMode, Store};
 
 use super::error::CliError;
 
@@ -55,7 +55,12 @@ impl Setup {
         let first = Settings::load(file, environment.clone(), Vec::new())?;
         let catalog = Catalog::with_folder(&first.definitions)?;
         first.check_names(&catalog)?;
-        let settings = Settings::load(file, environment.clone(), flags(&catalog)?)?;
+        let flags = flags(&catalog)?;
+        for (_, url, _) in flags.iter().filter(|(path, ..)| path == "store.url") {
+            // One that can not be read is refused with the other settings.
+            url.parse().map_or(Ok(()), |url| refuse_password(&url))?;
+        }
+        let settings = Settings::load(file, environment.clone(), flags)?;
         let mut providers = HashMap::new();
         for provider in catalog.providers() {
             let provider = match settings.providers.get(provider.id.as_str()) {
@@ -100,12 +105,15 @@ impl Setup {
 
     /// Where the store is.
     pub fn store_url(&self) -> Result<StoreUrl, CliError> {
-        self.settings.store.url.parse().map_err(|error: StoreUrlError| CliError::usage(error.to_string()))
+        let url: StoreUrl = self.settings.store.url.parse().map_err(|error: StoreUrlError| CliError::usage(error.to_string()))?;
+        let schema = schema_of(self.settings.store.schema.as_str()).map_err(|error| CliError::usage(error.to_string()))?;
+        Ok(url.in_schema(&schema))
     }
 
     /// Opens the store at `url`, on a network file system only where the settings allow it.
     pub async fn open_store(&self, url: &StoreUrl, mode: OpenMode) -> Result<Store, StoreError> {
-        if self.settings.store.network_files { Store::open_anywhere(url, mode).await } else { Store::open(url, mode).await }
+        let network = if self.settings.store.network_files { NetworkFiles::Allowed } else { NetworkFiles::Refused };
+        Store::open_as(url, mode, network, self.settings.store.reader_role.clone()).await
     }
 
     /// The key of a provider; none for a provider that asks for none.
@@ -117,6 +125,15 @@ impl Setup {
         let file = self.settings.providers.get(provider.id.as_str()).and_then(|overrides| overrides.key_file.as_deref());
         Ok(Some(key_of(&provider.id, in_environment, file)?))
     }
+}
+
+/// Whoever may list the processes of a machine reads their command lines.
+pub fn refuse_password(url: &StoreUrl) -> Result<(), CliError> {
+    if !url.has_password() {
+        return Ok(());
+    }
+    let what = format!("the URL of {url} was given with a password on the command line, where others can read it");
+    Err(CliError::usage(what).with_hint("set it in the environment as GAPLESS__STORE__URL or PGPASSWORD, or in a settings file"))
 }
 
 /// A dataset of the catalog by its name as typed.

@@ -46,7 +46,7 @@ pub async fn run(args: &StatusArgs, config: Option<&Path>, terminal: &Terminal) 
     let setup = Setup::load(config, Setup::environment(), |_| Ok(args.store.flags()))?;
     let url = setup.store_url()?;
     let store = Store::open(&url, OpenMode::ReadOnly).await?;
-    let lines = lines(&setup, &store, now).await?;
+    let (lines, bytes) = (lines(&setup, &store, now).await?, store.bytes().await?);
     let late: Vec<&Line> = lines.iter().filter(|line| is_late(line, args.fail_if_older, now)).collect();
     // A store that holds nothing is as old as can be: whoever watches it must hear of it.
     let never = lines.is_empty() && args.fail_if_older.is_some();
@@ -54,11 +54,10 @@ pub async fn run(args: &StatusArgs, config: Option<&Path>, terminal: &Terminal) 
     let text = match args.format {
         Format::Json => {
             let datasets: Vec<Value> = lines.iter().map(as_json).collect();
-            let told =
-                json!({"exit_code": exit.code(), "store": url.to_string(), "store_bytes": size(&url), "datasets": datasets});
+            let told = json!({"exit_code": exit.code(), "store": url.to_string(), "store_bytes": bytes, "datasets": datasets});
             format!("{told}\n")
         }
-        Format::Text => as_text(&lines, &late, &url, now),
+        Format::Text => as_text(&lines, &late, &url, bytes, now),
     };
     terminal.print(&text)?;
     Ok(exit)
@@ -126,8 +125,8 @@ fn is_late(line: &Line, limit: Option<Duration>, now: Timestamp) -> bool {
     limit.is_some_and(is_older)
 }
 
-fn as_text(lines: &[Line], late: &[&Line], url: &StoreUrl, now: Timestamp) -> String {
-    let mut text = format!("store {url}, {} MB\n", grouped(size(url).div_ceil(1_000_000)));
+fn as_text(lines: &[Line], late: &[&Line], url: &StoreUrl, bytes: u64, now: Timestamp) -> String {
+    let mut text = format!("store {url}, {} MB\n", grouped(bytes.div_ceil(1_000_000)));
     if lines.is_empty() {
         text.push_str("nothing was collected yet\nnext: gapless collect apt_trade --months last:3 --regions all --dry-run\n");
         return text;
@@ -254,13 +253,4 @@ fn reform_json(reform: &ReformProgress) -> Value {
         "retired": reform.retired, "successors": reform.successors, "replaced": reform.replaced, "visible": reform.visible,
         "awaited": reform.awaited,
     })
-}
-
-fn size(url: &StoreUrl) -> u64 {
-    let length = |ending: &str| {
-        let mut path = url.path().as_os_str().to_owned();
-        path.push(ending);
-        std::fs::metadata(path).map_or(0, |found| found.len())
-    };
-    length("") + length("-wal")
 }

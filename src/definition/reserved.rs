@@ -12,6 +12,7 @@ pub const STORE_NAMES: &[&str] = &[
     "decision",
     "declared_column",
     "job",
+    "lease",
     "meta",
     "page",
     "partition",
@@ -20,7 +21,14 @@ pub const STORE_NAMES: &[&str] = &[
     "regions",
     "run",
     "schema",
+    "schema_step",
+    "writer",
 ];
+
+/// What every table of PostgreSQL has besides its columns.
+///
+/// Source: its manual, 5.5 "System Columns".
+const SYSTEM_COLUMNS: [&str; 6] = ["cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"];
 
 /// Key words that SQLite or PostgreSQL read as syntax where a table or column name may stand.
 ///
@@ -201,7 +209,9 @@ pub fn dataset_objection(name: &str) -> Option<&'static str> {
 
 /// Why an axis or column may not be called so, if it may not.
 pub fn column_objection(name: &str) -> Option<&'static str> {
-    if SQL_WORDS.binary_search(&name).is_ok() {
+    if SYSTEM_COLUMNS.contains(&name) {
+        Some("every table of PostgreSQL has a column of its own that is called so")
+    } else if SQL_WORDS.binary_search(&name).is_ok() {
         Some("it is a word of SQL")
     } else if name.starts_with("sqlite_") || name.starts_with("pg_") {
         Some("the database keeps such names for itself")
@@ -223,7 +233,9 @@ mod tests {
         }
         assert_eq!(dataset_objection("apt_trade"), None);
         assert_eq!(column_objection("region"), None);
-        assert!(column_objection("select").is_some());
+        for name in ["select", "xmin", "tableoid"] {
+            assert!(column_objection(name).is_some(), "{name}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod name;
 pub mod outcome;
 pub mod page;
 pub mod partition;
+pub mod password;
 pub mod rate;
 pub mod record;
 pub mod secret;

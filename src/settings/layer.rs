@@ -6,6 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Problem, SettingsError};
 use super::schema::{Kind, Setting};
+use crate::model::password::without_passwords;
 
 /// The prefix of every environment variable of ours.
 const PREFIX: &str = "GAPLESS";
@@ -104,7 +105,8 @@ impl Layer {
             return;
         };
         match setting.kind.objection(&text) {
-            Some(advice) => problems.push(Problem { place: origin, what: format!("`{path}` cannot be `{text}`: {advice}") }),
+            Some(advice) => problems
+                .push(Problem { place: origin, what: format!("`{path}` cannot be `{}`: {advice}", without_passwords(&text)) }),
             None => {
                 self.values.insert(path.to_owned(), Assigned { text, origin });
             }

@@ -42,6 +42,10 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreSettings {
     pub url: String,
+    /// Of a store on PostgreSQL.
+    pub schema: Name,
+    /// Who is to read a store on PostgreSQL.
+    pub reader_role: Option<Name>,
     pub keep_snapshots: bool,
     pub keep_bodies: bool,
     /// How long the ledger keeps a line for each request.
@@ -164,6 +168,8 @@ impl Settings {
                 keep_bodies: read.switch("store.keep_bodies"),
                 keep_attempts: read.duration("store.keep_attempts"),
                 network_files: read.switch("store.network_files"),
+                schema: read.name("store.schema").expect("the defaults set it; a test compares them with the schema"),
+                reader_role: read.name("store.reader_role"),
             },
             definitions: read.path("paths.definitions").unwrap_or_default(),
             http: HttpSettings {
@@ -240,6 +246,11 @@ impl Reader<'_> {
 
     fn text(&self, path: &str) -> &str {
         self.optional(path).expect("the defaults set it; a test compares them with the schema")
+    }
+
+    /// A name; `None` when it is empty.
+    fn name(&self, path: &str) -> Option<Name> {
+        Some(self.text(path)).filter(|text| !text.is_empty()).map(|text| text.parse().expect("checked by its kind"))
     }
 
     fn duration(&self, path: &str) -> Duration {

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use crate::model::name::Name;
 use crate::model::rate::Rate;
 
 /// One setting: where it stands and what it may be.
@@ -14,6 +15,10 @@ pub struct Setting {
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     Text,
+    /// Small letters, digits and single `_`.
+    Name,
+    /// A name, or empty for none.
+    OptionalName,
     /// A file or folder; relative to the file it was set in. Empty: none.
     Path,
     /// As [`Kind::Path`] behind `sqlite://`.
@@ -39,6 +44,8 @@ pub enum Kind {
 /// Every setting there is. `config/default.toml` says what each means.
 pub const SETTINGS: &[Setting] = &[
     setting("store.url", Kind::StoreUrl),
+    setting("store.schema", Kind::Name),
+    setting("store.reader_role", Kind::OptionalName),
     setting("store.keep_snapshots", Kind::Switch),
     setting("store.keep_bodies", Kind::Switch),
     setting("store.keep_attempts", Kind::Duration),
@@ -132,9 +139,13 @@ impl Kind {
     pub fn objection(self, text: &str) -> Option<String> {
         match self {
             Self::Text | Self::Path => None,
+            Self::Name => text.parse::<Name>().err().map(|_| "give small letters, digits and single `_`".to_owned()),
+            Self::OptionalName => Self::Name.objection(text).filter(|_| !text.is_empty()),
             Self::StoreUrl => {
-                let is_url = text.strip_prefix("sqlite://").is_some_and(|path| !path.is_empty()) || text.starts_with("postgres");
-                (!is_url).then(|| "give a store such as `sqlite://gapless.db`".to_owned())
+                let is_url = text.strip_prefix("sqlite://").is_some_and(|path| !path.is_empty())
+                    || text.starts_with("postgres://")
+                    || text.starts_with("postgresql://");
+                (!is_url).then(|| "give a store such as `sqlite://gapless.db` or `postgres://user@host/database`".to_owned())
             }
             Self::Duration => parse_duration(text).is_none().then(|| "give a duration such as `2s`, `500ms` or `10m`".to_owned()),
             Self::OptionalDuration => Self::Duration.objection(text).filter(|_| !text.is_empty()),
@@ -160,6 +171,8 @@ impl Kind {
     pub fn is_text(self) -> bool {
         match self {
             Self::Text
+            | Self::Name
+            | Self::OptionalName
             | Self::Path
             | Self::StoreUrl
             | Self::Duration
@@ -207,7 +220,13 @@ mod tests {
         check("providers.data_go_kr.concurrency", &["1", "1000"], &["0", "1001", "1e6"]);
         check("http.max_body", &["64MiB", "1B"], &["64", "0MiB", "64MB", "2GiB", "99999999999999999999B"]);
         check("store.keep_bodies", &["true", "false"], &["yes", "1"]);
-        check("store.url", &["sqlite://a.db"], &["", "a.db", "sqlite://", "mysql://x"]);
+        check("store.schema", &["gapless", "night_2"], &["", "Night", "a b", "\"; drop"]);
+        check("store.reader_role", &["", "reader"], &["Reader"]);
+        check(
+            "store.url",
+            &["sqlite://a.db", "postgres://h/d", "postgresql://h/d"],
+            &["", "a.db", "sqlite://", "mysql://x", "postgres"],
+        );
     }
 
     #[test]

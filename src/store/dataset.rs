@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::value::ColumnRule;
-use crate::definition::column::Column;
+use crate::definition::column::{Column, ColumnType};
 use crate::definition::dataset::{AxisKind, Dataset};
 use crate::model::name::Name;
 
@@ -18,6 +18,7 @@ struct Inner {
     region_list: Option<Name>,
     month_axis: Option<Name>,
     columns: Vec<Name>,
+    kinds: Vec<ColumnType>,
     rules: Vec<ColumnRule>,
     by_field: HashMap<Box<str>, Vec<usize>>,
     hash: String,
@@ -41,6 +42,7 @@ impl Declared {
             region_list: dataset.axis(AxisKind::Region).and_then(|axis| axis.list.clone()),
             month_axis: dataset.axis(AxisKind::Month).map(|axis| axis.id.clone()),
             columns: dataset.columns.iter().map(|column| column.id.clone()).collect(),
+            kinds: dataset.columns.iter().map(|column| column.kind).collect(),
             rules: dataset.columns.iter().map(|column| ColumnRule::of(column, &dataset.null_marks)).collect(),
             by_field,
             hash: dataset.hash(),
@@ -76,6 +78,10 @@ impl Declared {
     /// In the order of the definition.
     pub(super) fn columns(&self) -> &[Name] {
         &self.0.columns
+    }
+
+    pub(super) fn kinds(&self) -> &[ColumnType] {
+        &self.0.kinds
     }
 
     pub(super) fn rules(&self) -> &[ColumnRule] {

@@ -45,6 +45,8 @@ pub enum StoreError {
     AlreadyThere { path: PathBuf },
     #[error("store `{}` is on a network file system ({kind}), whose locks do not keep two runs apart", path.display())]
     OnNetwork { path: PathBuf, kind: String },
+    #[error("only a store that is a file is copied by gapless")]
+    NoFile,
     #[error("store `{place}` was opened to be read only")]
     OpenedReadOnly { place: StorePlace },
     #[error("`{dataset}` can not be the name of a dataset: the store uses it")]
@@ -67,6 +69,8 @@ pub enum StoreError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StorePlace {
     File(PathBuf),
+    /// The URL of a store on a server.
+    Server(String),
 }
 
 /// What a statement failed of.
@@ -82,6 +86,20 @@ pub enum DatabaseFailure {
     Damaged,
     #[error("the disk failed; what was being written is not stored")]
     DiskFailed,
+    #[error("its server can not be reached, or is not ready")]
+    ServerAway,
+    #[error("its server is too busy, or ended the statement")]
+    ServerBusy,
+    #[error("its server takes no writes")]
+    ServerReadOnly,
+    #[error("its server refuses the login, or has no such database")]
+    LoginRefused,
+    #[error("no trusted connection to its server can be made")]
+    TlsRefused,
+    #[error("the role lacks a right")]
+    RightMissing,
+    #[error("something of yours depends on what must be changed")]
+    Depended,
     #[error("a statement failed that never should")]
     Unforeseen,
 }
@@ -111,6 +129,7 @@ impl fmt::Display for StorePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => path.display().fmt(f),
+            Self::Server(url) => f.write_str(url),
         }
     }
 }
@@ -130,10 +149,19 @@ impl StoreError {
             | Self::DefinitionChanged { .. }
             | Self::AlreadyThere { .. }
             | Self::OnNetwork { .. }
+            | Self::NoFile
             | Self::ReservedName { .. } => StoreErrorKind::NeedsDecision,
             Self::File { .. } | Self::OldEngine { .. } => StoreErrorKind::LocalResource,
             Self::Database { failure, .. } => match failure {
-                DatabaseFailure::Locked | DatabaseFailure::DiskFailed => StoreErrorKind::Unreachable,
+                DatabaseFailure::Locked
+                | DatabaseFailure::DiskFailed
+                | DatabaseFailure::ServerAway
+                | DatabaseFailure::ServerBusy
+                | DatabaseFailure::ServerReadOnly => StoreErrorKind::Unreachable,
+                DatabaseFailure::LoginRefused
+                | DatabaseFailure::TlsRefused
+                | DatabaseFailure::RightMissing
+                | DatabaseFailure::Depended => StoreErrorKind::NeedsDecision,
                 DatabaseFailure::DiskFull | DatabaseFailure::NotAllowed => StoreErrorKind::LocalResource,
                 DatabaseFailure::Damaged => StoreErrorKind::Damaged,
                 DatabaseFailure::Unforeseen => StoreErrorKind::Bug,
@@ -168,12 +196,26 @@ impl StoreError {
                 DatabaseFailure::NotAllowed => Some("check owner and mode of the file and its folder, and `ulimit -n`"),
                 DatabaseFailure::Damaged => Some("move the file away and restore a copy"),
                 DatabaseFailure::DiskFailed => Some("check the disk, then the store with `gapless doctor`"),
+                DatabaseFailure::ServerAway => {
+                    Some("check that the server runs and is reached by this URL, and run again; what was stored is safe")
+                }
+                DatabaseFailure::ServerBusy => Some("check the server's limits on connections and time, and run again"),
+                DatabaseFailure::ServerReadOnly => Some("name the server that takes writes, or run again when this one does"),
+                DatabaseFailure::LoginRefused => {
+                    Some("check user, database and password: PGPASSWORD, ~/.pgpass, or the URL in a settings file")
+                }
+                DatabaseFailure::TlsRefused => Some("check `sslmode` and `sslrootcert` of the URL and the server's certificate"),
+                DatabaseFailure::RightMissing => {
+                    Some("let a role that may alter tables run `gapless store migrate`, and grant this one what is missing")
+                }
+                DatabaseFailure::Depended => Some("drop your view or rule on it, run again, and make it anew"),
                 DatabaseFailure::Unforeseen => None,
             },
             Self::DefinitionChanged { .. } => {
                 Some("give the column a new name, or begin a new store with `--store sqlite://PATH`; nothing was changed")
             }
             Self::AlreadyThere { .. } => Some("name a file that is not there yet: a copy takes the place of nothing"),
+            Self::NoFile => Some("copy a store on PostgreSQL with `pg_dump --schema=gapless DATABASE`"),
             Self::OnNetwork { .. } => Some("move the store to a local disk, or allow it with `store.network_files = true`"),
             Self::ReservedName { .. } => Some("give the dataset another `id`"),
             Self::Replaced { .. } => Some("leave the other run alone; what this one stored until then is safe"),

@@ -3,6 +3,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::url::StoreUrl;
+
 /// Which file a store was opened as, so that it can be known again.
 ///
 /// A file that is removed or replaced stays open for its process: writing goes on without an error into what nobody will
@@ -34,6 +36,11 @@ pub enum StoreFileError {
 }
 
 impl StoreFile {
+    /// The file of a store as it stands now; a store on a server has none.
+    pub fn of(url: &StoreUrl) -> Result<Option<Self>, StoreFileError> {
+        url.file().map(Self::at).transpose()
+    }
+
     /// The file that stands at `path` now.
     pub fn at(path: &Path) -> Result<Self, StoreFileError> {
         Ok(Self { path: path.to_owned(), identity: identity(path)? })

@@ -2,14 +2,14 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// The right to collect into a store: one run has it at a time.
+/// The right to collect into a store: of a file one run has it at a time.
 ///
 /// A lock of the kernel: held means its process is alive, gone means dead, in containers too. The text in the file is
 /// for messages only.
 #[derive(Debug)]
 #[must_use = "dropping it lets another run collect"]
 pub struct CollectLock {
-    _file: File,
+    _file: Option<File>,
 }
 
 /// Why the lock can not be had.
@@ -26,6 +26,11 @@ pub enum LockError {
 }
 
 impl CollectLock {
+    /// Of a store that several runs collect into at once: leases keep them apart.
+    pub(super) fn shared() -> Self {
+        Self { _file: None }
+    }
+
     /// Takes the lock at once or not at all. `holder` is what others are told of us.
     pub(super) fn try_take(path: &Path, holder: &str) -> Result<Self, LockError> {
         let unusable = |source| LockError::File { path: path.to_owned(), source };
@@ -42,7 +47,7 @@ impl CollectLock {
             Err(TryLockError::Error(source)) => return Err(unusable(source)),
         }
         file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(holder.as_bytes())).map_err(unusable)?;
-        Ok(Self { _file: file })
+        Ok(Self { _file: Some(file) })
     }
 }
 

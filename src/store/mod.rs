@@ -1,11 +1,13 @@
 //! The ledger and the rows: what was asked, what came, what is published.
 //!
-//! One struct for every backend; what only SQLite does is in `sqlite/`.
+//! One struct and one set of rules, `ledger/`, for every engine; what only one engine does is in `sqlite/` or `postgres/`.
 
 pub mod audit;
+mod blocking;
 pub mod cell;
 pub mod dataset;
 mod dialect;
+mod engine;
 pub mod error;
 pub mod file;
 pub mod history;
@@ -13,7 +15,9 @@ pub mod job;
 pub mod kept;
 mod ledger;
 pub mod lock;
+mod mode;
 mod param;
+mod postgres;
 mod row;
 mod sqlite;
 pub mod state;
@@ -31,6 +35,7 @@ use jiff::civil::Date;
 use self::audit::Finding;
 use self::cell::Cell;
 use self::dataset::Declared;
+use self::engine::Engine;
 use self::error::StoreError;
 use self::history::History;
 use self::job::{Change, Changed, Decision, Ended, Job, JobEnd, JobStart, Settled, Started, StoredPage};
@@ -39,9 +44,8 @@ use self::ledger::{
     batch, breakers, content, held, jobs, pages, quota, reforms, regions, retention, settle, states, tables, takeover,
 };
 use self::lock::{CollectLock, LockError};
-use self::sqlite::SqliteStore;
+pub use self::mode::{NetworkFiles, OpenMode};
 use self::state::{ApiState, BreakerChange, CoverageLine, PartitionState, ReformProgress};
-use self::tx::Tx;
 use self::url::StoreUrl;
 use crate::definition::dataset::Dataset;
 use crate::definition::region::RegionList;
@@ -61,23 +65,7 @@ pub const HELD_DAYS: u32 = 3;
 /// has changed nothing. Writes go one after another, reads beside them.
 #[derive(Debug)]
 pub struct Store {
-    sqlite: SqliteStore,
-}
-
-/// What opening may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenMode {
-    OpenExisting,
-    /// Makes the store when there is none; its folder must exist.
-    Create,
-    ReadOnly,
-}
-
-/// Whether a store may be on a file system whose locks are not to be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NetworkFiles {
-    Refused,
-    Allowed,
+    engine: Engine,
 }
 
 impl Store {
@@ -86,34 +74,50 @@ impl Store {
     /// Errors: whatever is at `url` and is no whole store of ours, newer than this program, or on a network file system;
     /// nothing of it is changed.
     pub async fn open(url: &StoreUrl, mode: OpenMode) -> Result<Self, StoreError> {
-        Ok(Self { sqlite: SqliteStore::open(url.path(), mode, NetworkFiles::Refused).await? })
+        Self::open_as(url, mode, NetworkFiles::Refused, None).await
     }
 
-    /// [`Store::open`], on a network file system as well, because somebody who knows its locks says so.
-    pub async fn open_anywhere(url: &StoreUrl, mode: OpenMode) -> Result<Self, StoreError> {
-        Ok(Self { sqlite: SqliteStore::open(url.path(), mode, NetworkFiles::Allowed).await? })
+    /// [`Store::open`], as the settings say: on a network file system because somebody who knows its locks allows it, and
+    /// readable for a role of the server.
+    pub async fn open_as(
+        url: &StoreUrl,
+        mode: OpenMode,
+        network_files: NetworkFiles,
+        reader_role: Option<Name>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self { engine: Engine::open(url, mode, network_files, reader_role).await? })
+    }
+
+    /// Whether there is a store at `url`. Errors: what is there and can not be looked at.
+    pub async fn exists(url: &StoreUrl) -> Result<bool, StoreError> {
+        Engine::exists(url).await
+    }
+
+    /// What it takes on the disk, in bytes.
+    pub async fn bytes(&self) -> Result<u64, StoreError> {
+        self.engine.bytes().await
     }
 
     /// Ends all reads and writes and waits until the files are closed.
     pub async fn close(self) {
-        self.sqlite.close().await;
+        self.engine.close().await;
     }
 
     /// The right to collect into this store, at once or not at all. `holder` is what another run is told of us.
     pub fn try_lock(&self, holder: &str) -> Result<CollectLock, LockError> {
-        self.sqlite.try_lock(holder)
+        self.engine.try_lock(holder)
     }
 
     /// Reads every page of the store and checks that it fits together. Takes as long as reading the whole file.
     pub async fn check(&self) -> Result<(), StoreError> {
-        self.sqlite.check().await
+        self.engine.check().await
     }
 
     /// Compares the ledger, the rows and the kept bodies with each other and says what does not fit; changes nothing.
     ///
     /// All of it is of one moment. Takes as long as reading every row and unpacking every body.
     pub async fn audit(&self) -> Result<Vec<Finding>, StoreError> {
-        self.read(ledger::audit::audit).await
+        self.engine.read(ledger::audit::audit).await
     }
 
     /// Copies the whole store to a new file, as it is at one moment, while others write on; the file is there whole or
@@ -121,7 +125,7 @@ impl Store {
     ///
     /// Errors: something that is there already.
     pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
-        self.sqlite.backup(to).await
+        self.engine.backup(to).await
     }
 
     /// Makes the tables and the view of a dataset, or adds what its definition has grown by.
@@ -129,7 +133,7 @@ impl Store {
     /// A new column is put at the end and is NULL in the rows that are there. Names, units and labels follow the
     /// definition. Errors: a column or axis that is gone or has another type, and then nothing is changed.
     pub async fn declare(&self, dataset: &Dataset, now: Timestamp) -> Result<Declared, StoreError> {
-        self.write(|tx| tables::declare(tx, dataset, now)).await?;
+        self.engine.write(|tx| tables::declare(tx, dataset, now)).await?;
         Ok(Declared::new(dataset))
     }
 
@@ -138,12 +142,12 @@ impl Store {
     /// A reform that is new in it takes effect on what is stored: where all successors were read since its day, the
     /// partitions of retired codes leave the view; else new districts leave it until then, so that no row counts twice.
     pub async fn declare_regions(&self, list: &RegionList, now: Timestamp) -> Result<(), StoreError> {
-        self.write(|tx| regions::declare(tx, list, now)).await
+        self.engine.write(|tx| regions::declare(tx, list, now)).await
     }
 
     /// How far each district reform has got, in every dataset that has snapshots of its retired codes.
     pub async fn reform_progress(&self) -> Result<Vec<ReformProgress>, StoreError> {
-        self.read(reforms::progress).await
+        self.engine.read(reforms::progress).await
     }
 
     /// Begins a run. It must hold the lock until it ends: whatever job of an earlier run is still running is dead then.
@@ -157,26 +161,29 @@ impl Store {
         now: Timestamp,
     ) -> Result<RunId, StoreError> {
         // Here and not when opening: only who holds the lock knows that a run without an end is dead.
-        if self.read(jobs::has_unended_run).await? {
+        if self.engine.is_of_one_run() && self.engine.read(jobs::has_unended_run).await? {
             self.check().await?;
         }
-        self.write(|tx| jobs::begin_run(tx, command, version, now)).await
+        self.engine.write(|tx| jobs::begin_run(tx, command, version, now)).await
     }
 
     pub async fn end_run(&self, run: RunId, exit_code: u8, now: Timestamp) -> Result<(), StoreError> {
-        self.write(|tx| jobs::end_run(tx, run, exit_code, now)).await
+        self.engine.write(|tx| jobs::end_run(tx, run, exit_code, now)).await
     }
 
     /// Every partition of a dataset that was ever asked for, by key.
     pub async fn states(&self, dataset: &Name) -> Result<Vec<PartitionState>, StoreError> {
-        self.read(|tx| states::states(tx, dataset)).await
+        self.engine.read(|tx| states::states(tx, dataset)).await
     }
 
     /// Makes several changes in their order and in one transaction, for one wait on the disk: all of them or none.
     ///
     /// Returns what came of each. Errors: those of the functions for a single change, below.
     pub async fn write_batch(&self, changes: &[Change<'_>]) -> Result<Vec<Changed>, StoreError> {
-        self.write(|tx| batch::make_all(tx, changes)).await
+        if batch::is_of_pages(changes) {
+            return self.engine.write_pages(|tx| batch::make_all(tx, changes)).await;
+        }
+        self.engine.write(|tx| batch::make_all(tx, changes)).await
     }
 
     /// Claims the job of a partition: the one a dead run left, or a new one.
@@ -185,7 +192,7 @@ impl Store {
     /// It is lost instead, and its rows go, when the oldest page of its read is older than it may be or its definition
     /// has changed since. Errors: a job of this very run that has not ended.
     pub async fn start_job(&self, start: JobStart<'_>) -> Result<Started, StoreError> {
-        self.write(|tx| takeover::start(tx, &start)).await
+        self.engine.write(|tx| takeover::start(tx, &start)).await
     }
 
     /// Opens a read of the job: what older reads of it have stored goes.
@@ -193,17 +200,17 @@ impl Store {
     /// Errors, here and in all that is stored of a job: [`StoreError::Replaced`] when another run claimed it, and
     /// [`StoreError::JobOver`] when it has ended; nothing is changed then.
     pub async fn open_read(&self, job: &Job, read: ReadNumber) -> Result<(), StoreError> {
-        self.write(|tx| jobs::open_read(tx, job, read)).await
+        self.engine.write_pages(|tx| jobs::open_read(tx, job, read)).await
     }
 
     /// Stores one page of the read that is open: its rows, its ledger line, its attempts and its body, all or nothing.
     pub async fn commit_page(&self, page: StoredPage<'_>) -> Result<(), StoreError> {
-        self.write(|tx| pages::store(tx, &page)).await
+        self.engine.write_pages(|tx| pages::store(tx, &page)).await
     }
 
     /// Stores the attempts of calls that brought no page.
     pub async fn record_attempts(&self, attempts: &[Attempt]) -> Result<(), StoreError> {
-        self.write(|tx| pages::record(tx, attempts)).await
+        self.engine.write_pages(|tx| pages::record(tx, attempts)).await
     }
 
     /// Ends a job and publishes its snapshot, if its verdict says so, in one transaction.
@@ -218,7 +225,7 @@ impl Store {
     ///
     /// Errors: rows that are counted as received and are not stored, and then nothing is published.
     pub async fn end_job(&self, end: JobEnd<'_>) -> Result<Ended, StoreError> {
-        self.write(|tx| settle::settle(tx, &end)).await
+        self.engine.write(|tx| settle::settle(tx, &end)).await
     }
 
     /// Decides on the snapshot that is held of a partition, and leaves a line in `decision`; `None` when none is held.
@@ -228,22 +235,22 @@ impl Store {
         partition: &Partition,
         decision: Decision<'_>,
     ) -> Result<Option<Settled>, StoreError> {
-        self.write(|tx| held::decide(tx, declared, partition, decision)).await
+        self.engine.write(|tx| held::decide(tx, declared, partition, decision)).await
     }
 
     /// Hashes of the rows that are published of a partition, sorted, equal ones as often as there are rows.
     pub async fn published_hashes(&self, declared: &Declared, partition: &Partition) -> Result<Vec<RowHash>, StoreError> {
-        self.read(|tx| content::published_hashes(tx, declared, partition)).await
+        self.engine.read(|tx| content::published_hashes(tx, declared, partition)).await
     }
 
     /// What the ledger tells of one partition; `None` when it was never asked for.
     pub async fn history(&self, dataset: &Name, partition: &Partition) -> Result<Option<History>, StoreError> {
-        self.read(|tx| ledger::history::history(tx, dataset, partition)).await
+        self.engine.read(|tx| ledger::history::history(tx, dataset, partition)).await
     }
 
     /// The answers that the whole snapshot of a partition was read from, in the order of its pages; `None` without one.
     pub async fn kept_pages(&self, declared: &Declared, partition: &Partition) -> Result<Option<KeptPages<'_>>, StoreError> {
-        let pages = self.read(|tx| content::kept_pages(tx, declared, partition)).await?;
+        let pages = self.engine.read(|tx| content::kept_pages(tx, declared, partition)).await?;
         Ok(pages.map(|(job, read, pages)| KeptPages::new(self, job, read, pages)))
     }
 
@@ -251,7 +258,7 @@ impl Store {
     pub async fn prune_attempts(&self, before: Timestamp) -> Result<u64, StoreError> {
         let mut pruned = 0;
         loop {
-            let gone = self.write(|tx| retention::prune_attempts(tx, before)).await?;
+            let gone = self.engine.write(|tx| retention::prune_attempts(tx, before)).await?;
             pruned += gone;
             if gone < retention::AT_ONCE {
                 return Ok(pruned);
@@ -261,7 +268,7 @@ impl Store {
 
     /// The body of a page that is still kept.
     pub async fn body(&self, job: JobId, read: ReadNumber, page: PageNumber) -> Result<Option<KeptBody>, StoreError> {
-        self.read(|tx| pages::body(tx, job, read, page)).await
+        self.engine.read(|tx| pages::body(tx, job, read, page)).await
     }
 
     /// Reserves calls of an API before they are sent, at most `want`; returns how many may be sent.
@@ -270,56 +277,48 @@ impl Store {
     /// processes of the store no day ever has more than `limit`. The count of a later day begins at 0; one of an
     /// earlier day, by a clock set back, goes on with the later.
     pub async fn reserve_calls(&self, dataset: &Name, key_id: &str, day: Date, want: u64, limit: u64) -> Result<u64, StoreError> {
-        self.write(|tx| quota::reserve(tx, dataset, key_id, day, want, limit)).await
+        self.engine.write(|tx| quota::reserve(tx, dataset, key_id, day, want, limit)).await
     }
 
     /// Gives back calls that were reserved on `day` and not sent. Nothing happens when the day is over.
     pub async fn give_back(&self, dataset: &Name, key_id: &str, day: Date, unused: u64) -> Result<(), StoreError> {
-        self.write(|tx| quota::give_back(tx, dataset, key_id, day, unused)).await
+        self.engine.write(|tx| quota::give_back(tx, dataset, key_id, day, unused)).await
     }
 
     /// Remembers that an API is not to be asked before `until`. What was remembered before is replaced.
     pub async fn block(&self, dataset: &Name, key_id: &str, until: Timestamp, why: &str) -> Result<(), StoreError> {
-        self.write(|tx| quota::block(tx, dataset, key_id, until, why)).await
+        self.engine.write(|tx| quota::block(tx, dataset, key_id, until, why)).await
     }
 
     /// What is remembered of every API, by dataset and key.
     pub async fn api_states(&self) -> Result<Vec<ApiState>, StoreError> {
-        self.read(quota::states).await
+        self.engine.read(quota::states).await
     }
 
     /// Adds a line to what became of the breaker of an API.
     pub async fn record_breaker(&self, run: RunId, change: &BreakerChange) -> Result<(), StoreError> {
-        self.write(|tx| breakers::record(tx, run, change)).await
+        self.engine.write(|tx| breakers::record(tx, run, change)).await
     }
 
     /// The last change of the breaker of every API that ever had one, by dataset and key.
     pub async fn breakers(&self) -> Result<Vec<BreakerChange>, StoreError> {
-        self.read(breakers::last).await
+        self.engine.read(breakers::last).await
     }
 
     /// 32 random bytes of this store, to make key ids with.
     pub async fn salt(&self) -> Result<[u8; 32], StoreError> {
-        self.read(states::salt).await
+        self.engine.read(states::salt).await
     }
 
     /// The view `coverage`, of one dataset or of all, by dataset and partition.
     pub async fn coverage(&self, dataset: Option<&Name>) -> Result<Vec<CoverageLine>, StoreError> {
-        self.read(|tx| states::coverage(tx, dataset)).await
+        self.engine.read(|tx| states::coverage(tx, dataset)).await
     }
 
     /// Runs one query that only reads and hands over its rows one by one; returns the names of its columns.
     ///
     /// All rows are of one moment: what is published meanwhile is not seen.
     pub async fn select(&self, sql: &str, each: impl FnMut(&[Cell<'_>]) + Send) -> Result<Vec<String>, StoreError> {
-        self.read(|tx| tx.select(sql, each)).await
-    }
-
-    async fn write<T>(&self, work: impl Fn(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
-        self.sqlite.write(work).await
-    }
-
-    async fn read<T: Send>(&self, work: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
-        self.sqlite.read(work).await
+        self.engine.select(sql, each).await
     }
 }

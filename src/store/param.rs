@@ -1,5 +1,7 @@
 use std::borrow::Cow;
 
+use super::value::without_nul;
+
 /// A value to be bound, NULL with the type it is a NULL of.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Param<'a> {
@@ -63,7 +65,7 @@ impl<'a> From<&'a str> for Param<'a> {
 
 impl<'a> From<Option<&'a str>> for Param<'a> {
     fn from(text: Option<&'a str>) -> Self {
-        Self::Text(text.map(Cow::Borrowed))
+        Self::Text(text.map(without_nul))
     }
 }
 
@@ -75,7 +77,7 @@ impl From<String> for Param<'_> {
 
 impl From<Option<String>> for Param<'_> {
     fn from(text: Option<String>) -> Self {
-        Self::Text(text.map(Cow::Owned))
+        Self::Text(text.map(|text| without_nul(&text).into_owned().into()))
     }
 }
 

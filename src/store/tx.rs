@@ -13,6 +13,7 @@ use super::error::{DatabaseFailure, StoreError, StorePlace};
 use super::job::StoredPage;
 use super::param::Param;
 use crate::definition::dataset::Dataset;
+use crate::model::job::RunId;
 
 /// A transaction that is open.
 ///
@@ -41,6 +42,9 @@ pub trait Session {
 
     /// Inserts the rows of a page, the fast way.
     fn insert_rows(&self, page: &StoredPage<'_>) -> Result<(), StoreError>;
+
+    /// Whether somebody still works on a run: what it holds is not to be taken from it.
+    fn is_alive(&self, run: RunId) -> Result<bool, StoreError>;
 
     /// Tells the database what the tables and columns of a dataset mean, where it has a place for that.
     fn describe(&self, dataset: &Dataset) -> Result<(), StoreError>;
@@ -128,6 +132,11 @@ impl<'a> Tx<'a> {
 
     pub fn insert_rows(&self, page: &StoredPage<'_>) -> Result<(), StoreError> {
         self.session.insert_rows(page)
+    }
+
+    /// Whether somebody still works on a run.
+    pub fn is_alive(&self, run: RunId) -> Result<bool, StoreError> {
+        self.session.is_alive(run)
     }
 
     pub fn describe(&self, dataset: &Dataset) -> Result<(), StoreError> {

@@ -2,6 +2,9 @@
 
 mod memory;
 mod readme;
+#[allow(dead_code, reason = "the stories of the store use the rest")]
+#[path = "../../src/store/stories/server.rs"]
+mod server;
 mod tidy;
 
 mod soundness;
@@ -21,6 +24,7 @@ mod kills;
 mod limits;
 mod nights;
 mod outputs;
+mod postgres;
 mod quotas;
 mod signals;
 mod storm;

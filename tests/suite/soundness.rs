@@ -29,7 +29,9 @@ impl World {
         assert!(queries.len() >= LEAST_INVARIANTS, "{} invariants", queries.len());
         let has_tables = self.has_its_tables();
         self.with_store(async |store| {
-            assert_eq!(lines(store, "pragma integrity_check").await, [["ok"]], "{when}");
+            if !self.is_on_a_server() {
+                assert_eq!(lines(store, "pragma integrity_check").await, [["ok"]], "{when}");
+            }
             for query in queries.into_iter().filter(|_| has_tables) {
                 let broken = lines(store, query).await;
                 assert!(broken.is_empty(), "{when}: {query}\n{broken:?}");
@@ -41,7 +43,7 @@ impl World {
 
     /// Whether there is a store that knows the dataset: a kill may come before.
     pub fn has_its_tables(&self) -> bool {
-        self.has_store() && self.count("select count(*) from sqlite_schema where name = 'apt_trade'") > 0
+        self.has_store() && self.count("select count(*) from dataset where id = 'apt_trade'") > 0
     }
 
     /// The rows that the view shows at one moment.

@@ -110,10 +110,16 @@ fn only_one_file_is_unsafe() {
 fn migrations_are_numbered_without_a_gap_and_all_compiled_in() {
     let root = root();
     let sources: String = sources().into_values().collect();
-    for (position, path) in files_below(&root.join("migrations/sqlite"), "sql").iter().enumerate() {
-        let name = path.file_name().unwrap().to_str().unwrap();
-        assert_eq!(name[..4].parse::<usize>().ok(), Some(position + 1), "{name}");
-        assert!(sources.contains(name), "{name} is not compiled in");
+    let names = |engine: &str| -> Vec<String> {
+        let files = files_below(&root.join("migrations").join(engine), "sql");
+        files.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("sqlite"), names("postgres"), "both engines take the same steps");
+    for engine in ["sqlite", "postgres"] {
+        for (position, name) in names(engine).iter().enumerate() {
+            assert_eq!(name[..4].parse::<usize>().ok(), Some(position + 1), "{name}");
+            assert!(sources.contains(&format!("migrations/{engine}/{name}")), "{name} is not compiled in");
+        }
     }
 }
 

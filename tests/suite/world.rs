@@ -28,6 +28,8 @@ pub struct World {
     /// What its processes leave for others of the machine, such as the locks of keys.
     temporary: TempDir,
     environment: BTreeMap<String, String>,
+    /// Where its store is.
+    store: StoreUrl,
     /// Last, so that the portal's tasks are still alive when it is dropped.
     runtime: Runtime,
 }
@@ -72,7 +74,8 @@ impl World {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (portal, answers) = open_portal(&runtime, scenario);
         let [folder, temporary] = [TempDir::new().unwrap(), TempDir::new().unwrap()];
-        let world = Self { portal, answers, folder, temporary, environment: BTreeMap::new(), runtime };
+        let store = StoreUrl::of_file(folder.path().join("gapless.db"));
+        let world = Self { portal, answers, folder, temporary, environment: BTreeMap::new(), store, runtime };
         world.define_pages_of_100_rows(wire);
         let temporary_path = world.temporary.path().display().to_string();
         world
@@ -92,6 +95,12 @@ impl World {
     /// A setting of the program, by its path.
     pub fn set(self, path: &str, value: &str) -> Self {
         self.variable(&format!("GAPLESS__{}", path.replace('.', "__").to_ascii_uppercase()), value)
+    }
+
+    /// Its store is at a URL, whose password stands in the environment.
+    pub fn storing_at(mut self, url: &str) -> Self {
+        self.store = url.parse().unwrap();
+        self.set("store.url", url)
     }
 
     /// A variable of the program's environment, which holds nothing else.
@@ -148,8 +157,12 @@ impl World {
         path
     }
 
+    pub fn is_on_a_server(&self) -> bool {
+        self.store.server().is_some()
+    }
+
     pub fn has_store(&self) -> bool {
-        self.folder().join("gapless.db").exists()
+        self.runtime.block_on(Store::exists(&self.store)).unwrap()
     }
 
     /// What the portal of now saw, in order of arrival.
@@ -189,14 +202,12 @@ impl World {
 
     /// A store in which nothing was ever asked for.
     pub fn create_store(&self) {
-        let url = StoreUrl::of_file(self.folder().join("gapless.db"));
-        self.runtime.block_on(async { Store::open(&url, OpenMode::Create).await.unwrap().close().await });
+        self.runtime.block_on(async { Store::open(&self.store, OpenMode::Create).await.unwrap().close().await });
     }
 
     pub fn with_store<T>(&self, work: impl AsyncFnOnce(&Store) -> T) -> T {
         self.runtime.block_on(async {
-            let url = StoreUrl::of_file(self.folder().join("gapless.db"));
-            let store = Store::open(&url, OpenMode::ReadOnly).await.unwrap();
+            let store = Store::open(&self.store, OpenMode::ReadOnly).await.unwrap();
             let result = work(&store).await;
             store.close().await;
             result

@@ -9,6 +9,14 @@ pub fn make_all(tx: &Tx<'_>, changes: &[Change<'_>]) -> Result<Vec<Changed>, Sto
     changes.iter().map(|change| make(tx, change)).collect()
 }
 
+/// Whether nothing is looked at but jobs that are held.
+pub fn is_of_pages(changes: &[Change<'_>]) -> bool {
+    changes.iter().all(|change| match change {
+        Change::Page(_) | Change::Attempts(_) | Change::OpenRead { .. } => true,
+        Change::Start(_) | Change::End(_) => false,
+    })
+}
+
 fn make(tx: &Tx<'_>, change: &Change<'_>) -> Result<Changed, StoreError> {
     match change {
         Change::Start(start) => takeover::start(tx, start).map(Changed::Started),

@@ -16,11 +16,14 @@ const DATASET: &str = "select axes from dataset where id = ?1";
 const COLUMNS: &str = "select id, type from declared_column where dataset = ?1 order by position";
 const DECLARE_DATASET: &str = "insert into dataset (id, title, axes, region_axis, region_list, declared_at)
     values (?1, ?2, ?3, ?4, ?5, ?6)
-    on conflict (id) do update set title = excluded.title, region_list = excluded.region_list";
+    on conflict (id) do update set title = excluded.title, region_list = excluded.region_list
+    where dataset.title <> excluded.title or dataset.region_list is distinct from excluded.region_list";
 const DECLARE_COLUMN: &str = "insert into declared_column (dataset, position, id, field, type, unit, label, label_ko)
     values (?1, (select coalesce(max(position), 0) + 1 from declared_column where dataset = ?1), ?2, ?3, ?4, ?5, ?6, ?7)
     on conflict (dataset, id) do update
-    set field = excluded.field, unit = excluded.unit, label = excluded.label, label_ko = excluded.label_ko";
+    set field = excluded.field, unit = excluded.unit, label = excluded.label, label_ko = excluded.label_ko
+    where declared_column.field <> excluded.field or declared_column.unit is distinct from excluded.unit
+    or declared_column.label is distinct from excluded.label or declared_column.label_ko is distinct from excluded.label_ko";
 
 /// Makes the tables and the view of a dataset, or adds what its definition has grown by.
 pub fn declare(tx: &Tx<'_>, dataset: &Dataset, now: Timestamp) -> Result<(), StoreError> {
@@ -36,11 +39,13 @@ pub fn declare(tx: &Tx<'_>, dataset: &Dataset, now: Timestamp) -> Result<(), Sto
     }
     let region = dataset.axis(AxisKind::Region);
     let (axis, list) = (region.map(|axis| axis.id.as_str()), region.and_then(|axis| axis.list.as_ref()).map(Name::as_str));
-    tx.execute(DECLARE_DATASET, params![id, dataset.title.as_str(), axes.as_str(), axis, list, instant(now)])?;
+    // What is there already and the same is left alone: who may not alter tables can collect all the same.
+    let mut changed =
+        tx.execute(DECLARE_DATASET, params![id, dataset.title.as_str(), axes.as_str(), axis, list, instant(now)])?;
     for column in &dataset.columns {
         let (unit, label, label_ko) = (column.unit.as_deref(), column.label.as_deref(), column.label_ko.as_deref());
         let values = params![id, column.id.as_str(), column.field.as_str(), column.kind.as_str(), unit, label, label_ko];
-        tx.execute(DECLARE_COLUMN, values)?;
+        changed += tx.execute(DECLARE_COLUMN, values)?;
     }
     let added: Vec<&Column> =
         dataset.columns.iter().filter(|column| known.iter().all(|(id, _)| id != column.id.as_str())).collect();
@@ -58,7 +63,7 @@ pub fn declare(tx: &Tx<'_>, dataset: &Dataset, now: Timestamp) -> Result<(), Sto
         tx.execute(&format!("drop view if exists \"{id}\""), &[])?;
         tx.execute(&view_sql(dataset, &columns, tx.dialect()), &[])?;
     }
-    tx.describe(dataset)
+    if changed > 0 { tx.describe(dataset) } else { Ok(()) }
 }
 
 fn refuse_change(dataset: &Dataset, known_axes: &str, axes: &str, known: &[(String, String)]) -> Result<(), StoreError> {

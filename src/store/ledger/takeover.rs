@@ -38,7 +38,7 @@ pub fn start(tx: &Tx<'_>, start: &JobStart<'_>) -> Result<Started, StoreError> {
     let id = partition_id(tx, declared, partition)?;
     let claimed = |job, token| Job::new(job, token, id, partition.clone(), declared.clone());
     if let Some(left) = left_of(tx, id)? {
-        if left.run == run {
+        if left.run == run || tx.is_alive(left.run)? {
             return Err(StoreError::JobRunning { job: left.job, partition: partition.key() });
         }
         match objection(&left, declared, max_age, now) {

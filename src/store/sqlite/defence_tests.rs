@@ -15,6 +15,7 @@ use crate::model::job::RunId;
 use crate::model::verdict::Verdict;
 use crate::store::OpenMode::{Create, OpenExisting, ReadOnly};
 use crate::store::Store;
+use crate::store::engine::Engine;
 use crate::store::error::{DatabaseFailure, StoreErrorKind};
 use crate::store::stories::world::{World, apartments_page, end};
 
@@ -56,7 +57,7 @@ const ON_NFS: &str = r#"exec unshare -m sh -c 'f=$(mktemp) && echo "22 1 254:1 /
 
 /// The store at `path`.
 async fn opened(path: &Path, mode: OpenMode, network: NetworkFiles) -> Result<Store, StoreError> {
-    Ok(Store { sqlite: SqliteStore::open(path, mode, network).await? })
+    Ok(Store { engine: Engine::Sqlite(SqliteStore::open(path, mode, network).await?) })
 }
 
 fn runtime() -> tokio::runtime::Runtime {

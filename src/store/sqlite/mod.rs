@@ -72,6 +72,12 @@ impl SqliteStore {
         read.await.unwrap_or_else(|source| Err(self.failed(source)))
     }
 
+    /// The file and its log.
+    pub fn bytes(&self) -> u64 {
+        let length = |ending: &str| std::fs::metadata(beside(&self.path, ending)).map_or(0, |found| found.len());
+        length("") + length("-wal")
+    }
+
     pub async fn check(&self) -> Result<(), StoreError> {
         let finding: String = sqlx::query_scalar(CHECK).fetch_one(&self.readers).await.map_err(|source| self.failed(source))?;
         if finding == "ok" { Ok(()) } else { Err(StoreError::Unsound { place: self.place.clone(), finding }) }

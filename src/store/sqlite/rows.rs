@@ -6,10 +6,10 @@
 use rusqlite::CachedStatement;
 use rusqlite::types::Null;
 use sqlx::SqliteConnection;
-use tokio::runtime::RuntimeFlavor;
 
 use super::write::Handle;
 use crate::model::name::Name;
+use crate::store::blocking::blocking;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
 use crate::store::job::StoredPage;
@@ -95,13 +95,4 @@ fn insert_sql(declared: &Declared) -> String {
     let columns = columns.trim_end_matches(", ");
     let places = vec!["?"; count].join(", ");
     format!("insert into \"{id}_rows\" ({columns}) values ({places})", id = declared.id())
-}
-
-/// Tells the runtime, where it has other threads, to move its other work to them.
-fn blocking<T>(work: impl FnOnce() -> T) -> T {
-    if tokio::runtime::Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread {
-        tokio::task::block_in_place(work)
-    } else {
-        work()
-    }
 }

@@ -10,6 +10,7 @@ use super::open::PAGE_BYTES;
 use super::*;
 use crate::store::OpenMode::{Create, OpenExisting, ReadOnly};
 use crate::store::Store;
+use crate::store::engine::Engine;
 use crate::store::error::{DatabaseFailure, StoreErrorKind};
 use crate::store::lock::LockError;
 
@@ -22,7 +23,7 @@ fn place() -> (TempDir, PathBuf) {
 }
 
 async fn open(path: &Path, mode: OpenMode, busy_timeout: Duration) -> Result<Store, StoreError> {
-    Ok(Store { sqlite: super::open::open(path, mode, busy_timeout).await? })
+    Ok(Store { engine: Engine::Sqlite(super::open::open(path, mode, busy_timeout).await?) })
 }
 
 async fn made() -> (TempDir, PathBuf) {
@@ -212,13 +213,13 @@ async fn a_full_disk_leaves_the_store_as_it_was_and_able_to_go_on() {
     let (_folder, path) = made().await;
     let store = open(&path, OpenExisting, SOON).await.unwrap();
     let now = jiff::Timestamp::UNIX_EPOCH;
-    store.write(|tx| tx.first("pragma max_page_count = 1", &[], |_| Ok(())).map(drop)).await.unwrap();
+    store.engine.write(|tx| tx.first("pragma max_page_count = 1", &[], |_| Ok(())).map(drop)).await.unwrap();
     let long = "x".repeat(1 << 20);
     let lock = store.try_lock("a test").unwrap();
     let error = store.begin_run(&lock, &long, "0.1.0", now).await.unwrap_err();
     assert!(matches!(error, StoreError::Database { failure: DatabaseFailure::DiskFull, .. }), "{error}");
     assert_eq!(error.kind(), StoreErrorKind::LocalResource);
-    store.write(|tx| tx.first("pragma max_page_count = 1000000", &[], |_| Ok(())).map(drop)).await.unwrap();
+    store.engine.write(|tx| tx.first("pragma max_page_count = 1000000", &[], |_| Ok(())).map(drop)).await.unwrap();
     assert_eq!(store.begin_run(&lock, &long, "0.1.0", now).await.unwrap(), crate::model::job::RunId(1));
 }
 
@@ -228,7 +229,7 @@ async fn commits_reach_the_disk_and_foreign_keys_are_checked() {
     let store = open(&path, OpenExisting, SOON).await.unwrap();
     let check = async |pragma: &'static str, expected: &str| {
         let spelled = |line: &crate::store::tx::Line<'_>| Ok(format!("{:?}", line.cell(0)?));
-        let value = store.write(|tx| tx.first(pragma, &[], spelled)).await.unwrap();
+        let value = store.engine.write(|tx| tx.first(pragma, &[], spelled)).await.unwrap();
         assert_eq!(value.unwrap(), expected, "{pragma}");
     };
     check("pragma journal_mode", "Text(\"wal\")").await;

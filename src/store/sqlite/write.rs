@@ -9,6 +9,7 @@ use tokio::sync::Mutex;
 
 use super::{dialect, failure, rows};
 use crate::definition::dataset::Dataset;
+use crate::model::job::RunId;
 use crate::store::cell::Cell;
 use crate::store::dialect::Dialect;
 use crate::store::error::{StoreError, StorePlace};
@@ -140,6 +141,11 @@ impl Session for Handle<'_> {
 
     fn insert_rows(&self, page: &StoredPage<'_>) -> Result<(), StoreError> {
         rows::insert(self, page)
+    }
+
+    /// The lock of a run says who is alive: this is asked only by who holds it.
+    fn is_alive(&self, _run: RunId) -> Result<bool, StoreError> {
+        Ok(false)
     }
 
     /// SQLite has no place for it but the view `columns`.

@@ -65,11 +65,11 @@ async fn a_store_with_everything_in_it_passes(world: World) {
     assert_eq!(broken_invariants(&world).await, Vec::<String>::new());
 }
 
-async fn damage_is_found_and_names_its_partition(_: World) {
+async fn damage_is_found_and_names_its_partition(world: World) {
     let check = async |sql: &str, expected: Fault| {
-        let mut world = two_pages(World::on_sqlite().await).await;
+        let mut world = two_pages(world.another().await).await;
         world.collected("11680,2024-01", &["whole"], Verdict::Complete).await;
-        world.tampered(sql);
+        world.tampered(sql).await;
         let findings = world.store.audit().await.unwrap();
         let whose: Vec<_> = findings.iter().map(|it| (it.dataset.as_str(), it.partition.as_deref())).collect();
         assert_eq!(whose, [("apt_trade", Some("region=11110,month=2024-01"))], "{sql}: {findings:?}");
@@ -104,7 +104,7 @@ async fn damage_is_found_and_names_its_partition(_: World) {
 
 async fn rows_and_bodies_of_no_page_are_found(world: World) {
     let world = two_pages(world).await;
-    world.tampered("delete from page where job = 1 and number = 1");
+    world.tampered("delete from page where job = 1 and number = 1").await;
     let faults: Vec<_> = world.store.audit().await.unwrap().into_iter().map(|finding| finding.fault).collect();
     let expected = [
         Fault::RowsOfNoPage { job: JOB, page: FIRST, stored: 2 },
@@ -112,7 +112,7 @@ async fn rows_and_bodies_of_no_page_are_found(world: World) {
         Fault::JobMiscounted { job: JOB, received: 3, pages: 1 },
     ];
     assert_eq!(faults, expected);
-    world.tampered("update apt_trade_rows set _job = 88; delete from body");
+    world.tampered("update apt_trade_rows set _job = 88; delete from body").await;
     let findings: Vec<_> = world.store.audit().await.unwrap().iter().map(ToString::to_string).collect();
     assert!(findings.contains(&"`apt_trade`: 1 rows are of page 2 of job 88, which the ledger does not keep".to_owned()));
     assert_ne!(broken_invariants(&world).await, Vec::<String>::new());
@@ -125,7 +125,7 @@ async fn what_is_seen_twice_is_found(mut world: World) {
     let reform = "1,A,B,,2026-07-01,retired,2\n2,A,C,2026-07-01,,leaf,\n";
     world.store.declare_regions(&regions(reform), now).await.unwrap();
     assert_eq!(world.store.audit().await.unwrap(), []);
-    world.tampered("update partition set published_job = 1, replaced_job = null where region = '1'");
+    world.tampered("update partition set published_job = 1, replaced_job = null where region = '1'").await;
     let findings = world.store.audit().await.unwrap();
     assert_eq!(findings.len(), 1, "{findings:?}");
     let told =

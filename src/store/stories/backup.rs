@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::stories;
+use super::stories_of_files;
 use super::world::{World, apartments_page, select};
 use crate::model::verdict::Verdict;
 use crate::store::error::{StoreError, StoreErrorKind};
@@ -12,7 +12,7 @@ use crate::store::{OpenMode, Store};
 
 const SEOUL: &str = "11110,2024-01";
 
-stories![
+stories_of_files![
     a_copy_is_a_whole_store_of_its_own,
     a_copy_taken_during_a_run_is_of_one_moment,
     a_copy_takes_the_place_of_nothing,

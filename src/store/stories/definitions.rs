@@ -66,14 +66,14 @@ async fn a_new_column_is_added_at_the_end(mut world: World) {
 
 async fn a_changed_or_missing_column_changes_nothing(mut world: World) {
     world.collected(SEOUL, &["a"], Verdict::Complete).await;
-    let before = (world.select("select sql from sqlite_schema").await, world.select(COLUMNS).await);
+    let before = (world.schema().await, world.select(COLUMNS).await);
     let check = async |change: fn(&mut Dataset), message: &str| {
         let mut changed = dataset(DATASET);
         changed.columns[0].label = Some("not to be seen".to_owned());
         change(&mut changed);
         let error = world.store.declare(&changed, Timestamp::UNIX_EPOCH).await.unwrap_err();
         assert_eq!((error.to_string().as_str(), error.kind()), (message, StoreErrorKind::NeedsDecision));
-        assert_eq!((world.select("select sql from sqlite_schema").await, world.select(COLUMNS).await), before);
+        assert_eq!((world.schema().await, world.select(COLUMNS).await), before);
     };
     check(
         |dataset| dataset.columns[1].kind = ColumnType::Decimal,
@@ -92,7 +92,7 @@ async fn names_the_store_uses_are_refused(world: World) {
         assert!(matches!(error, StoreError::ReservedName { .. }), "{name}: {error}");
     }
     // Every table and view of the ledger is among the names that are refused.
-    for name in world.select("select name from sqlite_schema where type in ('table', 'view')").await {
+    for name in world.relations().await {
         let is_a_datasets = name == "apt_trade" || name.starts_with('_');
         assert!(is_a_datasets || crate::definition::reserved::dataset_objection(&name).is_some(), "{name}");
     }

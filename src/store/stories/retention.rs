@@ -88,7 +88,7 @@ async fn pages_without_bodies_are_told_as_such(mut world: World) {
     world.collected(SEOUL, &["old"], Verdict::Complete).await;
     let partition = partition_of(SEOUL);
     let mut pages = world.store.kept_pages(&world.declared, &partition).await.unwrap().unwrap();
-    world.tampered("delete from body");
+    world.tampered("delete from body").await;
     let page = pages.next().await.unwrap().unwrap();
     assert_eq!((page.number, page.body), (PageNumber(1), None));
 }

@@ -1,11 +1,142 @@
 use super::stories;
-use super::world::{SentRow, World, page};
+use super::world::{MAX_AGE, SentRow, World, dataset, page};
+use crate::model::name::Name;
+use crate::model::partition::Partition;
 use crate::model::tree::NodeKind::{Array, Boolean, Null, Number, Object, Text};
 use crate::model::verdict::Verdict;
+use crate::store::job::JobStart;
 
 const STORED: &str = "select apt, amount, area, dealt_on, detail, _unparsed, _extra from apt_trade_rows";
 
-stories![every_value_is_stored_or_kept_verbatim, hostile_texts_are_only_texts, identical_rows_of_a_page_are_all_kept];
+stories![
+    every_value_is_stored_or_kept_verbatim,
+    hostile_texts_are_only_texts,
+    identical_rows_of_a_page_are_all_kept,
+    hostile_values_of_every_type_are_stored_alike,
+];
+
+/// A column of every type.
+const EVERY_TYPE: &str = r#"
+    id = "every_type"
+    provider = "practice"
+    path = "values"
+    paging = { kind = "page", page_param = "pageNo", size_param = "numOfRows", page_size = 1000 }
+    axes = [{ id = "kind", kind = "values", values = ["all"] }]
+    column = [
+        { id = "a_text", field = "a_text", type = "text" },
+        { id = "a_code", field = "a_code", type = "code" },
+        { id = "an_integer", field = "an_integer", type = "integer" },
+        { id = "a_decimal", field = "a_decimal", type = "decimal" },
+        { id = "a_date", field = "a_date", type = "date" },
+        { id = "a_month", field = "a_month", type = "month" },
+        { id = "a_time", field = "a_time", type = "time" },
+        { id = "a_boolean", field = "a_boolean", type = "boolean" },
+        { id = "a_json", field = "a_json", type = "json" },
+    ]
+"#;
+
+/// What sources send, and what databases choke on.
+const HOSTILE: &[&str] = &[
+    "\0",
+    "a\0b\0",
+    "\u{feff}bom",
+    "\u{fffe}\u{ffff}",
+    "\u{10ffff}",
+    "\u{e000}",
+    "\u{202e}rtl",
+    "\u{200b}",
+    "\u{7f}",
+    "\u{1}\u{1f}",
+    "\r\n",
+    "\t",
+    "'",
+    "''",
+    "\"",
+    "\\",
+    "\\x00",
+    "\\N",
+    "\\000",
+    "E'\\x41'",
+    "$1",
+    "?1",
+    "$$",
+    "{}",
+    "{a,b}",
+    "{\"a\",NULL}",
+    "NULL",
+    "null",
+    "(1,2)",
+    "[1,2)",
+    "'; drop table job; --",
+    "%s%n",
+    "서울특별시",
+    "가",
+    "가",
+    "\u{1100}\u{1161}",
+    "İ",
+    "ß",
+    "e\u{301}",
+    "👨‍👩‍👧‍👦",
+    "9223372036854775807",
+    "9223372036854775808",
+    "-9223372036854775808",
+    "-9223372036854775809",
+    "-0",
+    "0",
+    "00",
+    "007",
+    "+1",
+    "1,234",
+    "1,23",
+    "1e5",
+    "1e308",
+    "1e309",
+    "5e-324",
+    "4.9e-324",
+    "1e-400",
+    "0.1",
+    "-0.0",
+    "1e23",
+    "123456789012345678",
+    "0.30000000000000004",
+    "9007199254740993",
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "inf",
+    "infinity",
+    "now",
+    "today",
+    "epoch",
+    "allballs",
+    "2024-02-29",
+    "2023-02-29",
+    "0000-01-01",
+    "0000-00-00",
+    "0001-01-01",
+    "9999-12-31",
+    "10000-01-01",
+    "-0001-01-01",
+    "24:00",
+    "23:59:60",
+    "23:59",
+    "2024-03",
+    "0000-01",
+    "2024-13",
+    "t",
+    "TRUE",
+    "yes",
+    "on",
+    "2",
+    "{\"a\":\"\\ud800\"}",
+    "{\"a\":\"\\u0000\"}",
+    "[\"\\udc00\\ud800\"]",
+    "{\"a\":1,\"a\":2}",
+    "{ \"b\" : 1.50 }",
+    "[1e400]",
+    "true",
+    "\"x\"",
+];
 
 async fn every_value_is_stored_or_kept_verbatim(mut world: World) {
     let cases: Vec<(SentRow<'_>, &str)> = vec![
@@ -73,4 +204,50 @@ async fn hostile_texts_are_only_texts(mut world: World) {
 async fn identical_rows_of_a_page_are_all_kept(mut world: World) {
     world.collected("11110,2024-01", &["twin", "twin"], Verdict::Complete).await;
     world.assert_select("select apt, count(*) from apt_trade group by apt", &["twin|2"]).await;
+}
+
+/// The rows of a store that was sent each hostile value in a column of each type, and in a field of no column.
+async fn dump_of_hostile_values(world: &mut World) -> Vec<String> {
+    let columns = ["a_text", "a_code", "an_integer", "a_decimal", "a_date", "a_month", "a_time", "a_boolean", "a_json"];
+    let long = "한\0".repeat(50_000);
+    let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
+    let values = HOSTILE.iter().copied().chain([long.as_str(), deep.as_str()]);
+    let row = |value| {
+        let fields =
+            columns.iter().map(|column| (*column, Text, value)).chain([("no_column", Text, value), (value, Text, "named")]);
+        fields.collect::<SentRow<'_>>()
+    };
+    let rows: Vec<SentRow<'_>> = values.map(row).collect();
+    let now = world.now();
+    let declared = world.store.declare(&dataset(EVERY_TYPE), now).await.unwrap();
+    let partition = Partition::new([(Name::literal("kind"), "all")]);
+    let start = JobStart { run: world.run, declared: &declared, partition: &partition, max_age: MAX_AGE, now };
+    let job = world.store.start_job(start).await.unwrap().job;
+    world.page(&job, 1, 1, &page(&rows)).await;
+    world.end(&job, Verdict::Complete, rows.len() as u64).await;
+    assert_eq!(world.store.audit().await.unwrap(), []);
+    let mut dump = world
+        .select(
+            "select _ordinal, a_text, a_code, an_integer, a_decimal, a_date, a_month, a_time, a_boolean, a_json, \
+        _unparsed, _extra, _row_hash from every_type_rows order by _ordinal",
+        )
+        .await;
+    dump.extend(world.select("select a_text from every_type where a_text is not null order by a_text").await);
+    dump.extend(
+        world
+            .select(
+                "select a_decimal, sum(an_integer), max(a_date), count(a_boolean) from every_type \
+        where an_integer between -100000 and 100000 and a_decimal is not null group by a_decimal order by a_decimal",
+            )
+            .await,
+    );
+    dump
+}
+
+async fn hostile_values_of_every_type_are_stored_alike(mut world: World) {
+    let here = dump_of_hostile_values(&mut World::on_sqlite().await).await;
+    assert!(here.len() > 2 * HOSTILE.len());
+    for (here, there) in here.iter().zip(dump_of_hostile_values(&mut world).await) {
+        assert_eq!(*here, there);
+    }
 }

@@ -1,10 +1,11 @@
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tempfile::TempDir;
 
+use super::postgres;
+pub use super::sent::{SentRow, apartments_page, page};
 use crate::definition::dataset::Dataset;
 use crate::definition::region::RegionList;
 use crate::model::attempt::{Attempt, CallLabel};
@@ -14,15 +15,13 @@ use crate::model::name::Name;
 use crate::model::outcome::{Outcome, Scope};
 use crate::model::page::Page;
 use crate::model::partition::Partition;
-use crate::model::record::{Records, RowHash};
-use crate::model::tree::{NameId, NodeKind, Span, TreeBuilder};
 use crate::model::verdict::Verdict;
 use crate::store::cell::Cell;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
 use crate::store::job::{Job, JobEnd, JobStart, Settled, Started, StoredPage, Superseded};
 use crate::store::lock::CollectLock;
-use crate::store::url::StoreUrl;
+use crate::store::url::{self, StoreUrl};
 use crate::store::{OpenMode, Store};
 
 /// A store with the dataset `apt_trade`, in a run.
@@ -38,15 +37,15 @@ pub struct World {
 
 /// Where a backend keeps its store from one opening to the next.
 struct Place {
-    _folder: TempDir,
+    /// Of a store that is a file, and of what a story puts beside it.
+    folder: TempDir,
     url: StoreUrl,
 }
 
+const BEGIN: &str = "2026-11-29T18:00:00Z";
+
 /// How old what a dead run left may be to be gone on with.
 pub const MAX_AGE: SignedDuration = SignedDuration::from_hours(6);
-
-/// A row of fields as sent.
-pub type SentRow<'a> = Vec<(&'a str, NodeKind, &'a str)>;
 
 pub const DATASET: &str = r#"
     id = "apt_trade"
@@ -93,7 +92,13 @@ impl World {
 
     pub async fn on_sqlite_in(folder: TempDir) -> Self {
         let url = StoreUrl::of_file(folder.path().join("gapless.db"));
-        Self::at(Place { _folder: folder, url }, "2026-11-29T18:00:00Z".parse().unwrap()).await
+        Self::at(Place { folder, url }, BEGIN.parse().unwrap()).await
+    }
+
+    /// `None` on a machine without PostgreSQL.
+    pub async fn on_postgres() -> Option<Self> {
+        let place = Place { folder: tempfile::tempdir().unwrap(), url: postgres::place()? };
+        Some(Self::at(place, BEGIN.parse().unwrap()).await)
     }
 
     async fn at(place: Place, now: Timestamp) -> Self {
@@ -109,6 +114,38 @@ impl World {
         let Self { place, store, lock, now, .. } = self;
         drop((store, lock));
         Self::at(place, now).await
+    }
+
+    /// A new store on the same engine.
+    pub async fn another(&self) -> Self {
+        match self.place.url.place() {
+            url::Place::File(_) => Self::on_sqlite().await,
+            url::Place::Server(_) => Self::on_postgres().await.expect("there is one"),
+        }
+    }
+
+    /// The tables and views of the store.
+    pub async fn relations(&self) -> Vec<String> {
+        let sql = match self.place.url.place() {
+            url::Place::File(_) => "select name from sqlite_schema where type in ('table', 'view')",
+            url::Place::Server(_) => {
+                "select relname from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'v')"
+            }
+        };
+        self.select(sql).await
+    }
+
+    /// Everything that is made of tables, views and columns.
+    pub async fn schema(&self) -> Vec<String> {
+        let sql = match self.place.url.place() {
+            url::Place::File(_) => "select sql from sqlite_schema",
+            url::Place::Server(_) => {
+                "select a.attrelid::regclass, a.attname, a.atttypid::regtype, col_description(a.attrelid, a.attnum)
+                 from pg_attribute a join pg_class c on c.oid = a.attrelid
+                 where c.relnamespace = current_schema()::regnamespace order by c.relname, a.attnum"
+            }
+        };
+        self.select(sql).await
     }
 
     pub fn now(&mut self) -> Timestamp {
@@ -186,13 +223,18 @@ impl World {
 
     /// A file beside the store.
     pub fn beside(&self, name: &str) -> PathBuf {
-        self.place.url.path().with_file_name(name)
+        self.place.folder.path().join(name)
     }
 
     /// Changes the store by hand, as no program should.
-    pub fn tampered(&self, sql: &str) {
-        let db = rusqlite::Connection::open(self.place.url.path()).unwrap();
-        db.execute_batch(&format!("pragma foreign_keys = off; pragma ignore_check_constraints = on; {sql}")).unwrap();
+    pub async fn tampered(&self, sql: &str) {
+        match self.place.url.place() {
+            url::Place::File(path) => {
+                let db = rusqlite::Connection::open(path).unwrap();
+                db.execute_batch(&format!("pragma foreign_keys = off; pragma ignore_check_constraints = on; {sql}")).unwrap();
+            }
+            url::Place::Server(server) => postgres::tampered(server, sql).await,
+        }
     }
 
     /// The rows of a query, cells joined by `|`.
@@ -265,47 +307,4 @@ pub fn attempt(job: &Job, read: u32, page: u32, number: u32, outcome: Outcome) -
         body_bytes: 2048,
         waited: std::time::Duration::from_millis(25),
     }
-}
-
-pub fn apartments_page(apartments: &[&str]) -> Page {
-    page(&apartments.iter().map(|apt| vec![("aptNm", NodeKind::Text, *apt)]).collect::<Vec<_>>())
-}
-
-pub fn page(rows: &[SentRow<'_>]) -> Page {
-    let mut tree = TreeBuilder::new();
-    let root = tree.open(NameId::NONE, NodeKind::Array, Span::Owned(""));
-    for row in rows {
-        let record = tree.open(NameId::NONE, NodeKind::Object, Span::Owned(""));
-        for (name, kind, text) in row {
-            let name = tree.name(name);
-            match kind {
-                NodeKind::Object | NodeKind::Array => {
-                    let node = tree.open(name, *kind, Span::Owned(text));
-                    tree.close(node);
-                }
-                NodeKind::Null | NodeKind::Text | NodeKind::Number | NodeKind::Boolean => {
-                    tree.leaf(name, *kind, Span::Owned(text));
-                }
-            }
-        }
-        tree.close(record);
-    }
-    tree.close(root);
-    let tree = Arc::new(tree.finish(String::new()));
-    let items = tree.root().children().map(|record| record.index()).collect();
-    let row_hashes = rows.iter().map(row_hash).collect();
-    Page {
-        records: Records::new(tree, items),
-        row_hashes,
-        total: Some(rows.len() as u64),
-        page_echo: None,
-        code: None,
-        has_more: None,
-    }
-}
-
-fn row_hash(row: &SentRow<'_>) -> RowHash {
-    let mut hash = [0; 16];
-    hash.copy_from_slice(&blake3::hash(format!("{row:?}").as_bytes()).as_bytes()[..16]);
-    RowHash(hash)
 }

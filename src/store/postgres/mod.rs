@@ -1,0 +1,138 @@
+//! The store on PostgreSQL: a schema of a database, shared by hosts.
+
+mod describe;
+mod dialect;
+mod failure;
+mod link;
+mod open;
+mod patience;
+mod rows;
+mod script;
+mod session;
+mod transaction;
+mod values;
+
+use std::time::Duration;
+
+use sqlx::postgres::PgConnectOptions;
+use tokio::runtime::Runtime;
+use tokio::sync::{Mutex, Semaphore};
+
+use self::link::Link;
+use self::patience::Patience;
+pub use self::script::Access;
+use self::transaction::Writer;
+use super::error::{StoreError, StorePlace};
+use super::param::params;
+use super::tx::Tx;
+use crate::model::name::Name;
+
+/// Connections that read at once, beside the one that writes.
+const READERS: usize = 2;
+/// How long what passes by itself is tried again: a server that restarts, a connection that was cut, a lock.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub struct PostgresStore {
+    server: Server,
+    writer: Option<Mutex<Writer>>,
+    readers: Semaphore,
+    /// Connections that wait for the next to read.
+    idle: std::sync::Mutex<Vec<Link>>,
+    /// Taken when the store is dropped.
+    runtime: Option<Runtime>,
+}
+
+/// Where a store is, and how it is spoken to.
+#[derive(Debug)]
+struct Server {
+    options: PgConnectOptions,
+    schema: Name,
+    place: StorePlace,
+    reader_role: Option<Name>,
+    patience: Duration,
+    handle: tokio::runtime::Handle,
+}
+
+impl PostgresStore {
+    pub async fn close(mut self) {
+        let idle = self.idle.get_mut().map(std::mem::take).unwrap_or_default();
+        let writer = self.writer.take().map(Mutex::into_inner);
+        super::blocking::blocking(|| {
+            idle.into_iter().for_each(Link::close);
+            if let Some(writer) = writer {
+                writer.close(&self.server);
+            }
+        });
+    }
+
+    /// Does `work` in one transaction that has happened, to the disk, when the call returns.
+    pub async fn write<T>(
+        &self,
+        access: Access,
+        work: impl Fn(&Tx<'_>) -> Result<T, StoreError> + Send,
+    ) -> Result<T, StoreError> {
+        match &self.writer {
+            Some(writer) => writer.lock().await.write(&self.server, access, work).await,
+            None => Err(StoreError::OpenedReadOnly { place: self.server.place.clone() }),
+        }
+    }
+
+    /// Reads what belongs together in one transaction, so that nothing can change under it. It may be read again from the
+    /// start.
+    pub async fn read<T>(&self, mut work: impl FnMut(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+        let mut patience = Patience::of(self.server.patience);
+        loop {
+            match self.try_read(&mut work).await {
+                Err(error) if patience.outlasts(&error).await => (),
+                done => return done,
+            }
+        }
+    }
+
+    /// [`PostgresStore::read`], once: what was handed over can not be taken back.
+    pub async fn read_once<T>(&self, work: impl FnMut(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+        self.try_read(work).await
+    }
+
+    /// Tables, indexes and what is stored beside them.
+    pub async fn bytes(&self) -> Result<u64, StoreError> {
+        const BYTES: &str = "select cast(coalesce(sum(pg_total_relation_size(c.oid)), 0) as bigint) from pg_catalog.pg_class c
+            where c.relnamespace = (select n.oid from pg_catalog.pg_namespace n where n.nspname = ?1) and c.relkind = 'r'";
+        let schema = self.server.schema.as_str();
+        let bytes = self.read(|tx| tx.first(BYTES, params![schema], |line| line.get(0))).await?;
+        Ok(bytes.unwrap_or(0))
+    }
+
+    async fn try_read<T>(&self, work: impl FnMut(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+        let _place = self.readers.acquire().await.expect("it is never closed");
+        super::blocking::blocking(|| {
+            let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
+            let is_old = idle.is_some();
+            let link = idle.map_or_else(|| transaction::connect_reader(&self.server), Ok)?;
+            match transaction::read(&link, &self.server, work) {
+                Ok(done) => {
+                    if let Ok(mut idle) = self.idle.lock() {
+                        idle.push(link);
+                    }
+                    Ok(done)
+                }
+                Err(error) => {
+                    // The others that wait were cut off with it.
+                    if is_old && let Ok(mut idle) = self.idle.lock() {
+                        idle.clear();
+                    }
+                    Err(error)
+                }
+            }
+        })
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! An open transaction as the rules see it.
+
+use std::ops::ControlFlow;
+
+use sqlx::postgres::PgArguments;
+
+use super::link::{Answer, Link, Order};
+use super::script::{literal, numbered, quoted};
+use super::values::{BinaryLine, ToldLine, arguments, names};
+use super::{describe, dialect, failure, rows};
+use crate::definition::dataset::Dataset;
+use crate::model::job::RunId;
+use crate::model::name::Name;
+use crate::store::dialect::Dialect;
+use crate::store::error::{DatabaseFailure, StoreError, StorePlace};
+use crate::store::job::StoredPage;
+use crate::store::param::Param;
+use crate::store::tx::{Cells, Each, Line, Session};
+
+/// Lines that are read at once of a result that may be as long as the store.
+const LINES_AT_ONCE: usize = 500;
+
+/// The connection of a transaction that is open.
+pub struct Handle<'a> {
+    pub link: &'a Link,
+    pub place: &'a StorePlace,
+    /// Who is to read the tables, where somebody is named.
+    pub reader_role: Option<&'a Name>,
+}
+
+impl Handle<'_> {
+    pub fn script(&self, sql: String) -> Result<Answer, StoreError> {
+        self.ask(Order::Script(sql))
+    }
+
+    fn ask(&self, order: Order) -> Result<Answer, StoreError> {
+        self.link.ask(order).map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: sqlx::Error) -> StoreError {
+        failure::of_sqlx(self.place, source)
+    }
+
+    fn arguments(&self, params: &[Param<'_>]) -> Result<PgArguments, StoreError> {
+        arguments(params).map_err(|source| self.failed(source))
+    }
+
+    /// Opens a cursor, which takes one query and nothing that writes.
+    fn open_cursor(&self, cursor: &str, sql: &str) -> Result<(), StoreError> {
+        self.script(format!("declare {cursor} no scroll cursor for {sql}")).map(drop)
+    }
+
+    fn misread(&self, what: &'static str) -> StoreError {
+        StoreError::Database { place: self.place.clone(), failure: DatabaseFailure::Unforeseen, source: what.into() }
+    }
+
+    /// The names of the columns of a query that brings no line.
+    fn names_of(&self, sql: &str) -> Result<Vec<String>, StoreError> {
+        let answer = self.script(format!("select q.* from (select) as one left join ({sql}) as q on false"))?;
+        Ok(answer.rows.first().map(names).unwrap_or_default())
+    }
+}
+
+impl Session for Handle<'_> {
+    fn place(&self) -> &StorePlace {
+        self.place
+    }
+
+    fn dialect(&self) -> &'static Dialect {
+        &dialect::POSTGRES
+    }
+
+    fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+        Ok(self.ask(Order::Change(numbered(sql), self.arguments(params)?))?.changed)
+    }
+
+    fn query(&self, sql: &str, params: &[Param<'_>], each: &mut Each<'_>) -> Result<(), StoreError> {
+        let answer = self.ask(Order::Query(numbered(sql), self.arguments(params)?))?;
+        hand_over(answer.rows.iter().map(BinaryLine), each).map(drop)
+    }
+
+    fn stream(&self, sql: &str, each: &mut Each<'_>) -> Result<(), StoreError> {
+        const CURSOR: &str = "gapless_stream";
+        self.open_cursor(CURSOR, sql)?;
+        loop {
+            let fetch = format!("fetch {LINES_AT_ONCE} from {CURSOR}");
+            let rows = self.ask(Order::Query(fetch, PgArguments::default()))?.rows;
+            let is_last = rows.len() < LINES_AT_ONCE;
+            if hand_over(rows.iter().map(BinaryLine), each)?.is_break() || is_last {
+                break;
+            }
+        }
+        self.script(format!("close {CURSOR}")).map(drop)
+    }
+
+    fn select(&self, sql: &str, each: &mut Each<'_>) -> Result<Vec<String>, StoreError> {
+        const CURSOR: &str = "gapless_select";
+        let sql = sql.trim().trim_end_matches(';');
+        self.open_cursor(CURSOR, sql)?;
+        let mut columns: Option<Vec<String>> = None;
+        loop {
+            let rows = self.script(format!("fetch {LINES_AT_ONCE} from {CURSOR}"))?.rows;
+            let is_last = rows.len() < LINES_AT_ONCE;
+            columns = columns.or_else(|| rows.first().map(names));
+            let lines: Option<Vec<ToldLine>> = rows.iter().map(ToldLine::of).collect();
+            let lines = lines.ok_or_else(|| self.misread("the server sent a value it never sends"))?;
+            if hand_over(lines.into_iter(), each)?.is_break() || is_last {
+                break;
+            }
+        }
+        self.script(format!("close {CURSOR}"))?;
+        columns.map_or_else(|| self.names_of(sql), Ok)
+    }
+
+    fn insert_rows(&self, page: &StoredPage<'_>) -> Result<(), StoreError> {
+        if page.page.records.is_empty() {
+            return Ok(());
+        }
+        let insertion = rows::insertion(page).map_err(|source| self.failed(source))?;
+        self.ask(insertion).map(drop)
+    }
+
+    fn describe(&self, dataset: &Dataset) -> Result<(), StoreError> {
+        self.script(describe::comments(dataset))?;
+        match self.reader_role {
+            Some(role) => self.script(describe::grants(dataset, role)).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn is_alive(&self, run: RunId) -> Result<bool, StoreError> {
+        const ALIVE: &str = "select exists (select 1 from lease where run = ?1 and lease_until > clock_timestamp())";
+        let mut is_alive = false;
+        self.query(ALIVE, &[run.0.into()], &mut |line| {
+            is_alive = line.get(0).map_err(|_| self.misread("a truth that is neither true nor false"))?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(is_alive)
+    }
+}
+
+fn hand_over<C: Cells>(lines: impl Iterator<Item = C>, each: &mut Each<'_>) -> Result<ControlFlow<()>, StoreError> {
+    for line in lines {
+        if each(&Line::new(&line))?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// Rights to read the views and tables of a schema.
+pub fn grant_reading(schema: &Name, role: &Name) -> String {
+    let (schema, role) = (quoted(schema), quoted(role));
+    format!("grant usage on schema {schema} to {role}; grant select on all tables in schema {schema} to {role}")
+}
+
+/// A comment as SQL.
+pub fn comment(on: &str, text: &str) -> String {
+    format!("comment on {on} is {};", literal(text))
+}

@@ -1,0 +1,57 @@
+//! The throw-away PostgreSQL server of the tests, of the library and of the suite alike.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The URL of a server, from the variable that the runner of the tests sets; else one is started for this process.
+const SERVER: &str = "GAPLESS_TEST_POSTGRES";
+
+/// The URL of a place for a store of its own on the throw-away server.
+///
+/// Without PostgreSQL on this machine the test is named as left out; in CI it fails.
+#[expect(clippy::print_stderr, reason = "a test that is left out is named")]
+pub fn place() -> Option<String> {
+    static URL: OnceLock<Option<String>> = OnceLock::new();
+    let Some(server) = URL.get_or_init(|| std::env::var(SERVER).ok().or_else(|| Server::start(None).map(|server| server.url)))
+    else {
+        assert!(std::env::var_os("CI").is_none(), "PostgreSQL can not be had here: `scripts/postgres.sh install` brings it");
+        eprintln!("left out, for want of PostgreSQL: {}", std::thread::current().name().unwrap_or("a test"));
+        return None;
+    };
+    static STORES: AtomicU32 = AtomicU32::new(0);
+    let schema = format!("test_p{}_{}", std::process::id(), STORES.fetch_add(1, Ordering::Relaxed));
+    let joint = if server.contains('?') { '&' } else { '?' };
+    Some(format!("{server}{joint}schema={schema}"))
+}
+
+/// A server of a test's own, to be broken. It is gone, folder and all, when the process is.
+pub struct Server {
+    pub url: String,
+    pub folder: PathBuf,
+}
+
+impl Server {
+    /// On a socket in its folder, or on a port of loopback. `None` where PostgreSQL is not installed.
+    pub fn start(port: Option<u16>) -> Option<Self> {
+        static SERVERS: AtomicU32 = AtomicU32::new(0);
+        let number = SERVERS.fetch_add(1, Ordering::Relaxed);
+        let folder = PathBuf::from(format!("/tmp/gapless-postgres.p{}.{number}", std::process::id()));
+        let mut command = script();
+        command.arg("serve").arg(&folder).arg(std::process::id().to_string()).args(port.map(|port| port.to_string()));
+        let output = command.output().ok()?;
+        let url = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        output.status.success().then_some(Self { url, folder })
+    }
+
+    /// Stops it (`fast`, `immediate` or `kill`) and starts it again.
+    pub fn restart(&self, mode: &str) {
+        let output = script().arg("restart").arg(&self.folder).arg(mode).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+fn script() -> Command {
+    Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/postgres.sh"))
+}
