@@ -104,7 +104,7 @@ async fn dispatch(
     calls: Arc<DailyCalls>,
     stop: CancellationToken,
 ) -> Result<Harvest, WriterGone> {
-    let mut gathering = Gathering::new(workshop.caller.clone(), workshop.desk.clone());
+    let mut gathering = Gathering::new(workshop.caller.clone(), workshop.desk.clone(), Arc::clone(&workshop.listener));
     tasks.iter().for_each(|task| gathering.plan(&task.source));
     let mut open = JoinSet::new();
     let mut queue = Queue::new(tasks, workshop.caller.clone());

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::caller::Caller;
+use crate::model::event::Listener;
 use crate::model::name::Name;
 use crate::model::partition::Partition;
 use crate::model::verdict::Verdict;
@@ -18,6 +19,7 @@ use super::writer::{Desk, WriterGone};
 pub(super) struct Gathering {
     caller: Caller,
     desk: Desk,
+    listener: Arc<dyn Listener>,
     harvest: Harvest,
     datasets: HashMap<Name, Signs>,
     /// Empty partitions of datasets that never had a row: believed once one comes.
@@ -38,8 +40,8 @@ const FALLEN: u64 = 5;
 const WITHOUT_A_ROW: u64 = 20;
 
 impl Gathering {
-    pub(super) fn new(caller: Caller, desk: Desk) -> Self {
-        Self { caller, desk, harvest: Harvest::default(), datasets: HashMap::new(), doubted: Vec::new() }
+    pub(super) fn new(caller: Caller, desk: Desk, listener: Arc<dyn Listener>) -> Self {
+        Self { caller, desk, listener, harvest: Harvest::default(), datasets: HashMap::new(), doubted: Vec::new() }
     }
 
     pub(super) fn plan(&mut self, source: &Source) {
@@ -93,6 +95,7 @@ impl Gathering {
                 self.desk.accept(source.declared.clone(), report.partition.clone(), why).await?;
                 report.ending.verdict = Verdict::Empty;
             }
+            self.listener.hear(&report.event(source.dataset.id.clone()));
             self.add(&source, report);
         }
         Ok(self.harvest)

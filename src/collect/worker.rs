@@ -5,7 +5,8 @@ use tokio::sync::Semaphore;
 
 use crate::caller::{Answer, Caller, End, Failure, Place};
 use crate::model::event::{Event, Listener};
-use crate::model::job::{PageNumber, ReadNumber};
+use crate::model::job::{JobId, PageNumber, ReadNumber};
+use crate::model::name::Name;
 use crate::model::outcome::{Trouble, TroubleKind};
 use crate::model::page::{Page, PageDigest};
 use crate::model::partition::Partition;
@@ -41,6 +42,7 @@ pub(super) struct Workshop {
 /// What a worker brings home.
 #[derive(Clone, Debug)]
 pub(super) struct Report {
+    pub(super) job: JobId,
     pub(super) partition: Partition,
     pub(super) ending: Ending,
     /// The page that could not be had.
@@ -101,16 +103,23 @@ pub(super) async fn collect(
         }
         (_, _) => (left.hint, Doubt::None),
     };
-    workshop.listener.hear(&Event::JobEnded {
-        job: job.id(),
-        dataset,
-        partition: partition.clone(),
-        verdict,
-        rows: left.ending.received,
-        why: why.clone(),
-    });
-    let ending = Ending { verdict, ..left.ending };
-    Ok(Report { partition, ending, page: left.page, why, hint, refusal: left.refusal, published, doubt })
+    let (job, ending) = (job.id(), Ending { verdict, ..left.ending });
+    let report = Report { job, partition, ending, page: left.page, why, hint, refusal: left.refusal, published, doubt };
+    match report.doubt {
+        Doubt::None | Doubt::Suspicious(_) => workshop.listener.hear(&report.event(dataset)),
+        // It is told once it is decided, at the end of the run.
+        Doubt::FirstEver => {}
+    }
+    Ok(report)
+}
+
+impl Report {
+    /// That the job has ended, for whoever listens.
+    pub(super) fn event(&self, dataset: Name) -> Event {
+        let (partition, why) = (self.partition.clone(), self.why.clone());
+        let Ending { verdict, received: rows, .. } = self.ending;
+        Event::JobEnded { job: self.job, dataset, partition, verdict, rows, why }
+    }
 }
 
 struct Worker {

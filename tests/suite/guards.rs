@@ -112,7 +112,9 @@ fn a_source_whose_months_fall_to_zero_is_asked_no_more() {
 fn a_first_collection_of_twenty_partitions_without_a_row_is_held() {
     let world = World::playing("rows = 0");
     let line = |months: &str| format!("collect apt_trade --regions 11110 --months {months} --create --format json");
-    let result = world.run(&line("2022-01..2023-08")).exits(3).json();
+    let run = world.run(&line("2022-01..2023-08")).exits(3);
+    let result = run.json();
+    assert_eq!(run.stderr.matches("is held").count(), 20, "{}", run.stderr);
     assert_eq!((&result["partitions"]["held"], &result["partitions"]["planned"]), (&20.into(), &20.into()));
     let why = "no partition of this dataset has ever had a row: a wrong parameter is answered like this too";
     assert_eq!(result["gaps"][0]["why"], why);
@@ -131,8 +133,10 @@ fn the_first_zeros_are_believed_once_another_partition_has_rows() {
     // The oldest month, which is asked for last.
     let world = World::playing("rows = 0\n[[size]]\nmonth = \"2022-01\"\nrows = 30");
     let line = "collect apt_trade --regions 11110 --months 2022-01..2023-12 --create --concurrency 1 --format json";
-    let result = world.run(line).exits(0).json();
+    let run = world.run(line).exits(0);
+    let result = run.json();
     assert_eq!((&result["partitions"]["empty"], &result["partitions"]["complete"]), (&23.into(), &1.into()));
+    assert!(!run.stderr.contains("is held"), "nobody has to act: {}", run.stderr);
     assert_eq!(world.count("select count(*) from coverage where verdict = 'empty'"), 23);
     world.assert_rows_are_true("11110", "2022-01");
     world.assert_store_is_sound("believed");
