@@ -72,7 +72,8 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     let tasks = chosen.selected.into_iter().map(|item| task(&sources, item));
     let command = std::env::args().collect::<Vec<_>>().join(" ");
     let run = Run {
-        id: store.begin_run(&lock, &command, env!("CARGO_PKG_VERSION"), now).await?,
+        lock: &lock,
+        command,
         tasks: tasks.collect(),
         known: left_for_a_person(chosen.need_person),
         store: Arc::new(store),

@@ -13,7 +13,6 @@ use crate::collect::ration::{Allowance, DailyCalls};
 use crate::collect::writer::{Keeping, Writer};
 use crate::model::breaker::BreakerState;
 use crate::model::event::{Listener, Listeners};
-use crate::model::job::RunId;
 use crate::report::exit::Exit;
 use crate::report::log::Log;
 use crate::report::progress::Progress;
@@ -22,14 +21,18 @@ use crate::report::tally::Tally;
 use crate::settings::resolved::StoreSettings;
 use crate::store::Store;
 use crate::store::job::Superseded;
+use crate::store::lock::CollectLock;
 
 use super::error::CliError;
 use super::signal::{self, Ending};
 use super::terminal::Terminal;
 
 /// A run about to begin: what to collect, and under which limits.
-pub struct Run {
-    pub id: RunId,
+pub struct Run<'l> {
+    /// The right to collect into the store.
+    pub lock: &'l CollectLock,
+    /// As it was typed.
+    pub command: String,
     pub tasks: Vec<Task>,
     /// Partitions that are not asked and are told as missing.
     pub known: Harvest,
@@ -50,15 +53,16 @@ pub struct Run {
 const PLAIN_LINE_EVERY: Duration = Duration::from_secs(5);
 const DRAW_EVERY: Duration = Duration::from_millis(100);
 
-impl Run {
-    /// Collects everything, tells of it, and ends the run in the ledger.
+impl Run<'_> {
+    /// Begins the run in the ledger, collects everything, tells of it, and ends the run.
     pub async fn execute(self, terminal: &Terminal) -> Result<(RunResult, Exit), CliError> {
         let (started_at, started) = (Timestamp::now(), Instant::now());
+        let id = self.store.begin_run(self.lock, &self.command, env!("CARGO_PKG_VERSION"), started_at).await?;
         let tally = Arc::new(Tally::default());
         let planned = self.tasks.len() as u64;
         let progress = Arc::new(Progress::new(planned, self.caps.rate, self.caps.concurrency, terminal.bars.as_ref(), started));
         let key_ids = self.tasks.iter().map(|Task { source, .. }| (source.dataset.id.clone(), source.key_id.clone())).collect();
-        let (breakers, breakers_kept) = BreakerLedger::start(self.store.clone(), self.id, key_ids, Timestamp::now);
+        let (breakers, breakers_kept) = BreakerLedger::start(self.store.clone(), id, key_ids, Timestamp::now);
         let heard: Vec<Arc<dyn Listener>> = vec![tally.clone(), progress.clone(), Arc::new(Log), breakers.clone()];
         let listener: Arc<dyn Listener> = Arc::new(Listeners(heard));
         let calls = Arc::new(DailyCalls::new(self.store.clone(), Timestamp::now, allowances(&self.tasks)));
@@ -68,7 +72,14 @@ impl Run {
             listener: Arc::clone(&listener),
             ration: calls.clone(),
         };
-        let caller = Caller::new(self.calling, surroundings).map_err(|error| CliError::usage(error.to_string()))?;
+        let caller = match Caller::new(self.calling, surroundings) {
+            Ok(caller) => caller,
+            Err(error) => {
+                // Else the next run would take this one for dead, and check the whole store.
+                self.store.end_run(id, Exit::Usage.code(), Timestamp::now()).await?;
+                return Err(CliError::usage(error.to_string()));
+            }
+        };
         recall_blocks(&self.tasks, &self.store, &caller, started_at).await?;
         let keeping = Keeping {
             superseded: if self.keeping.keep_snapshots { Superseded::Kept } else { Superseded::Removed },
@@ -76,7 +87,7 @@ impl Run {
         };
         // While as many are stored as may be in flight, as many may come in.
         let room = (self.caps.concurrency as usize).clamp(2, 16) * 2;
-        let writer = Writer::start(self.store.clone(), self.id, keeping, room, Timestamp::now, listener.clone())
+        let writer = Writer::start(self.store.clone(), id, keeping, room, Timestamp::now, listener.clone())
             .map_err(|source| CliError::local("the writer cannot be started", source))?;
         let stop = CancellationToken::new();
         let ending = Ending::default();
@@ -121,9 +132,9 @@ impl Run {
         };
         let before = Timestamp::now().checked_sub(self.keeping.keep_attempts).unwrap_or(Timestamp::MIN);
         self.store.prune_attempts(before).await?;
-        self.store.end_run(self.id, exit.code(), Timestamp::now()).await?;
+        self.store.end_run(id, exit.code(), Timestamp::now()).await?;
         let counts = tally.counts();
-        Ok((RunResult::new(self.id, exit, started_at, started.elapsed(), harvest, &counts, self.caps), exit))
+        Ok((RunResult::new(id, exit, started_at, started.elapsed(), harvest, &counts, self.caps), exit))
     }
 }
 

@@ -214,3 +214,15 @@ fn a_second_run_on_a_store_is_told_of_the_first_and_calls_nobody() {
     assert!(world.requests().iter().all(|line| line.param("LAWD_CD") == Some("11110")), "the second run called nobody");
     world.run("collect apt_trade --partition 11140,2024-01").exits(0);
 }
+
+#[test]
+fn a_run_that_cannot_call_anybody_ends_in_the_ledger_all_the_same() {
+    let world = World::playing("rows = 5");
+    world.run("collect apt_trade --partition 11110,2024-01 --create").exits(0);
+    let broken = world.file("broken.pem", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n");
+    let world = world.variable("GAPLESS__HTTP__CA_FILE", &broken.display().to_string());
+    let run = world.run("collect apt_trade --partition 11140,2024-01").exits(2);
+    assert!(run.stderr.contains("broken.pem"), "{}", run.stderr);
+    assert_eq!(world.count("select count(*) from run where ended_at is null"), 0);
+    assert_eq!((world.count("select count(*) from run where exit_code = 2"), world.requests().len()), (1, 1));
+}
