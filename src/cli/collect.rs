@@ -106,9 +106,7 @@ async fn sources(
         let dialect = setup.catalog.dialect(&provider.dialect).expect("checked with the definitions");
         let key = keys[&provider.id].clone();
         let key_id = key.as_ref().map_or_else(|| "none".to_owned(), |key| key.id(&salt));
-        let states = store.states(&dataset.id).await?;
-        let had_rows = states.iter().any(|state| state.published.as_ref().is_some_and(|snapshot| snapshot.rows > 0));
-        let past = if had_rows { Past::HadRows } else { Past::NeverHadRows };
+        let past = if store.has_rows(&dataset.id).await? { Past::HadRows } else { Past::NeverHadRows };
         let source = Source::new(dataset.clone(), provider.clone(), dialect.clone(), key, key_id, declared, past);
         sources.insert(dataset.id.clone(), Arc::new(source));
     }

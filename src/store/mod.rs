@@ -176,6 +176,11 @@ impl Store {
         self.engine.read(|tx| states::states(tx, dataset)).await
     }
 
+    /// Whether any partition of a dataset has a whole snapshot with rows.
+    pub async fn has_rows(&self, dataset: &Name) -> Result<bool, StoreError> {
+        self.engine.read(|tx| states::has_rows(tx, dataset)).await
+    }
+
     /// Makes several changes in their order and in one transaction, for one wait on the disk: all of them or none.
     ///
     /// Returns what came of each. Errors: those of the functions for a single change, below.

@@ -46,6 +46,10 @@ const COVERAGE: &str =
     from coverage
     where ?1 is null or dataset = ?1
     order by dataset, partition";
+const WITH_ROWS: &str = "select 1 from partition p
+    join job j on j.id = coalesce(p.waiting_job, p.published_job, p.replaced_job)
+    where p.dataset = ?1 and j.received > 0
+    limit 1";
 const SALT: &str = "select value from meta where name = 'salt'";
 
 pub fn states(tx: &Tx<'_>, dataset: &Name) -> Result<Vec<PartitionState>, StoreError> {
@@ -54,6 +58,12 @@ pub fn states(tx: &Tx<'_>, dataset: &Name) -> Result<Vec<PartitionState>, StoreE
 
 pub fn coverage(tx: &Tx<'_>, dataset: Option<&Name>) -> Result<Vec<CoverageLine>, StoreError> {
     tx.all(COVERAGE, params![dataset.map(Name::as_str)], coverage_line)
+}
+
+/// Whether any partition of a dataset has a whole snapshot with rows.
+pub fn has_rows(tx: &Tx<'_>, dataset: &Name) -> Result<bool, StoreError> {
+    let found: Option<i64> = tx.first(WITH_ROWS, params![dataset.as_str()], |line| line.get(0))?;
+    Ok(found.is_some())
 }
 
 /// The random bytes of this store.

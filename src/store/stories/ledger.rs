@@ -17,6 +17,7 @@ stories![
     the_guards_see_the_pages_that_are_stored_with_the_end,
     a_run_and_its_jobs_can_be_told_afterwards,
     states_and_coverage_name_every_partition_that_was_asked_for,
+    a_dataset_has_rows_once_a_whole_snapshot_has,
     a_kept_body_comes_back_as_it_was,
     the_salt_belongs_to_the_store,
     regions_follow_their_list,
@@ -135,6 +136,17 @@ async fn states_and_coverage_name_every_partition_that_was_asked_for(mut world: 
         [(Some("11110"), Some(Verdict::Complete), 2), (Some("11680"), Some(Verdict::Failed), 0), (Some("41135"), None, 0)];
     assert_eq!(told, expected);
     assert_eq!(world.store.coverage(Some(&Name::literal("apt_rent"))).await.unwrap(), []);
+}
+
+async fn a_dataset_has_rows_once_a_whole_snapshot_has(mut world: World) {
+    let dataset = Name::literal("apt_trade");
+    world.collected(SEOUL, &[], Verdict::Empty).await;
+    assert!(!world.store.has_rows(&dataset).await.unwrap(), "one that is empty has none");
+    world.collected("11680,2024-02", &["a"], Verdict::Short).await;
+    assert!(!world.store.has_rows(&dataset).await.unwrap(), "nor has one that is not whole");
+    world.collected("41135,2024-02", &["a"], Verdict::Complete).await;
+    assert!(world.store.has_rows(&dataset).await.unwrap());
+    assert!(!world.store.has_rows(&Name::literal("apt_rent")).await.unwrap());
 }
 
 async fn a_kept_body_comes_back_as_it_was(mut world: World) {
