@@ -1,15 +1,16 @@
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 /// The id of a dialect, provider, dataset, axis or column.
 ///
 /// Shape: `[a-z][a-z0-9]*(_[a-z0-9]+)*`, at most [`Name::MAX_LEN`] bytes, because names become table, column,
-/// variable and file names.
+/// variable and file names. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Name(Box<str>);
+pub struct Name(Arc<str>);
 
 /// Why a text is no [`Name`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,7 +56,7 @@ impl TryFrom<String> for Name {
 
 impl From<Name> for String {
     fn from(name: Name) -> Self {
-        name.0.into()
+        name.0.as_ref().to_owned()
     }
 }
 

@@ -1,4 +1,7 @@
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -6,10 +9,19 @@ use super::name::Name;
 
 /// One combination of axis values: the unit whose wholeness is checked.
 ///
-/// Written `region=11110,month=2024-01`, axes in the order of the dataset; that text is its key in the store.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Written `region=11110,month=2024-01`, axes in the order of the dataset; that text is its key in the store. Cheap to clone.
+#[derive(Clone)]
 pub struct Partition {
-    values: Vec<(Name, Box<str>)>,
+    /// Shared by all partitions of a target: a run may have hundreds of thousands, and each is a number then.
+    axes: Arc<[Axis]>,
+    /// Among all combinations of the values, the first axis slowest; below their number.
+    position: usize,
+}
+
+/// An axis and the values it has in a target.
+struct Axis {
+    name: Name,
+    values: Box<[Box<str>]>,
 }
 
 /// Why a text names no partition of a dataset.
@@ -23,7 +35,17 @@ pub struct PartitionError {
 impl Partition {
     /// A partition from its axis values, in the order of the dataset's axes.
     pub fn new(values: impl IntoIterator<Item = (Name, impl Into<Box<str>>)>) -> Self {
-        Self { values: values.into_iter().map(|(axis, value)| (axis, value.into())).collect() }
+        let axis = |(name, value)| Axis { name, values: Box::new([Into::<Box<str>>::into(value)]) };
+        Self { axes: values.into_iter().map(axis).collect(), position: 0 }
+    }
+
+    /// Every combination of the values of these axes, the first axis slowest.
+    pub fn combinations(axes: impl IntoIterator<Item = (Name, Vec<String>)>) -> impl ExactSizeIterator<Item = Self> {
+        let axis =
+            |(name, values): (Name, Vec<String>)| Axis { name, values: values.into_iter().map(String::into_boxed_str).collect() };
+        let axes: Arc<[Axis]> = axes.into_iter().map(axis).collect();
+        let count = axes.iter().map(|axis| axis.values.len()).product::<usize>();
+        (0..count).map(move |position| Self { axes: Arc::clone(&axes), position })
     }
 
     /// Reads `11680,2024-03` (axis order) or `region=11680,month=2024-03` (any order).
@@ -49,11 +71,15 @@ impl Partition {
     }
 
     pub fn value(&self, axis: &str) -> Option<&str> {
-        self.values.iter().find(|(name, _)| name.as_str() == axis).map(|(_, value)| &**value)
+        self.values().find(|(name, _)| name.as_str() == axis).map(|(_, value)| value)
     }
 
     pub fn values(&self) -> impl Iterator<Item = (&Name, &str)> {
-        self.values.iter().map(|(name, value)| (name, &**value))
+        let mut faster: usize = self.axes.iter().map(|axis| axis.values.len()).product();
+        self.axes.iter().map(move |Axis { name, values }| {
+            faster /= values.len();
+            (name, &*values[self.position / faster % values.len()])
+        })
     }
 
     /// The text the store keeps: `region=11110,month=2024-01`.
@@ -64,7 +90,7 @@ impl Partition {
 
 impl fmt::Display for Partition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, (axis, value)) in self.values.iter().enumerate() {
+        for (position, (axis, value)) in self.values().enumerate() {
             let comma = if position == 0 { "" } else { "," };
             write!(f, "{comma}{axis}={value}")?;
         }
@@ -72,11 +98,43 @@ impl fmt::Display for Partition {
     }
 }
 
+impl fmt::Debug for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Partition({self})")
+    }
+}
+
+impl PartialEq for Partition {
+    fn eq(&self, other: &Self) -> bool {
+        self.values().eq(other.values())
+    }
+}
+
+impl Eq for Partition {}
+
+impl PartialOrd for Partition {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Partition {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.values().cmp(other.values())
+    }
+}
+
+impl Hash for Partition {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.values().for_each(|value| value.hash(state));
+    }
+}
+
 impl Serialize for Partition {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.values.len()))?;
-        for (axis, value) in &self.values {
-            map.serialize_entry(axis.as_str(), &**value)?;
+        let mut map = serializer.serialize_map(Some(self.axes.len()))?;
+        for (axis, value) in self.values() {
+            map.serialize_entry(axis.as_str(), value)?;
         }
         map.end()
     }
@@ -85,6 +143,26 @@ impl Serialize for Partition {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn combinations_go_through_the_last_axis_first() {
+        let axes = |months: &[&str]| {
+            let texts = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();
+            [(Name::literal("region"), texts(&["1", "2"])), (Name::literal("month"), texts(months))]
+        };
+        let all: Vec<Partition> = Partition::combinations(axes(&["a", "b", "c"])).collect();
+        let keys: Vec<String> = all.iter().map(Partition::key).collect();
+        let of = |region: u32| ["a", "b", "c"].map(|month| format!("region={region},month={month}"));
+        assert_eq!(keys, [of(1), of(2)].concat());
+        assert_eq!(Partition::combinations(axes(&[])).len(), 0);
+        assert_eq!(Partition::combinations([]).map(|all| all.key()).collect::<Vec<_>>(), [""]);
+
+        let alone = Partition::parse("2,b", &[Name::literal("region"), Name::literal("month")]).unwrap();
+        assert_eq!((&all[4], all[4].value("month")), (&alone, Some("b")));
+        assert!(all.is_sorted() && all[4] != all[5]);
+        let all: std::collections::HashSet<Partition> = all.into_iter().collect();
+        assert!(all.contains(&alone));
+    }
 
     #[test]
     fn a_partition_is_read_by_position_or_by_name() {

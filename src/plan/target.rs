@@ -77,7 +77,7 @@ pub fn target(
         }
         return Ok(Target { partitions, notes });
     }
-    let mut partitions: Vec<Vec<(Name, String)>> = vec![Vec::new()];
+    let mut axes = Vec::new();
     for axis in &dataset.axes {
         let written = wish.axes.get(axis.id.as_str()).or(match axis.kind {
             AxisKind::Region => wish.regions.as_ref(),
@@ -85,15 +85,9 @@ pub fn target(
             AxisKind::Values => None,
         });
         let values = reader.values(axis, written.map(String::as_str), &mut notes)?;
-        partitions = partitions
-            .into_iter()
-            .flat_map(|chosen| {
-                let values = &values;
-                values.iter().map(move |value| [chosen.as_slice(), &[(axis.id.clone(), value.clone())]].concat())
-            })
-            .collect();
+        axes.push((axis.id.clone(), values));
     }
-    Ok(Target { partitions: partitions.into_iter().map(Partition::new).collect(), notes })
+    Ok(Target { partitions: Partition::combinations(axes).collect(), notes })
 }
 
 struct AxisReader<'a> {
