@@ -84,9 +84,8 @@ pub(super) async fn collect(
     let mut worker = Worker { workshop, source, partition, place, job, read, ahead };
     let left = worker.walk(stored).await?;
     worker.abandon().await?;
-    let Worker { workshop, source, partition, place, job, read, .. } = worker;
-    // Nothing is asked for any more: the next partition need not wait until this one is on the disk.
-    drop(place);
+    // The place is kept until the end is known: it may say that the source is to be asked no more.
+    let Worker { workshop, source, partition, place: _place, job, read, .. } = worker;
     let left = left.disbelieved(&source);
     let (day, _) = source.day((workshop.now)());
     let end = EndOrder { job: job.clone(), read, ending: left.ending.clone(), why: left.why, day };
