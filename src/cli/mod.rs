@@ -26,6 +26,7 @@ mod status;
 mod terminal;
 mod why;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -51,11 +52,20 @@ pub fn main() -> ExitCode {
     let format = cli.command.format();
     let runtime = tokio::runtime::Builder::new_multi_thread().max_blocking_threads(16).enable_all().build();
     let ended = match runtime {
-        Ok(runtime) => runtime.block_on(dispatch(cli, &mut terminal)),
+        Ok(runtime) => unbroken(|| runtime.block_on(dispatch(cli, &mut terminal))),
         Err(source) => Err(CliError::local("the program cannot start its threads", source)),
     };
     let exit = ended.unwrap_or_else(|error| terminal.fail(&error, format));
     ExitCode::from(exit.code())
+}
+
+/// A bug of ours ends with its exit code, as everything does; where it broke is on stderr already.
+fn unbroken(work: impl FnOnce() -> Result<Exit, CliError>) -> Result<Exit, CliError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let what = "gapless itself broke: this is a bug; what was stored is safe".to_owned();
+        let hint = "please report it with the lines above and the output of `gapless config show`; keys are never in it";
+        Err(CliError { exit: Exit::OwnFault, what, hint: None }.with_hint(hint))
+    })
 }
 
 async fn dispatch(cli: Cli, terminal: &mut Terminal) -> Result<Exit, CliError> {
@@ -108,5 +118,18 @@ impl Command {
             | Self::Completions { .. }
             | Self::Man => Format::Text,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_ends_with_its_own_exit_code() {
+        let told = unbroken(|| panic!("a bug")).unwrap_err();
+        assert_eq!((told.exit, told.exit.code()), (Exit::OwnFault, 1));
+        assert!(told.hint.is_some());
+        assert!(matches!(unbroken(|| Ok(Exit::Deferred)), Ok(Exit::Deferred)));
     }
 }

@@ -183,6 +183,7 @@ fn exit_of(harvest: &Harvest, signal: Option<Exit>) -> Exit {
         (counts.deferred + counts.skipped > 0, Exit::Deferred),
         (counts.short + counts.failed + counts.held > 0, Exit::Incomplete),
         (harvest.refused > 0, Exit::Refused),
+        (harvest.bugs > 0, Exit::OwnFault),
     ];
     let severest = happened.into_iter().filter(|(has, _)| *has).map(|(_, exit)| exit).max();
     severest.max(signal).unwrap_or(Exit::Whole)
@@ -210,5 +211,7 @@ mod tests {
         check(PartitionCounts { deferred: 1, failed: 1, ..none }, 1, None, Exit::Refused);
         check(PartitionCounts { failed: 1, ..none }, 1, Some(Exit::Interrupted), Exit::Interrupted);
         check(none, 0, Some(Exit::Terminated), Exit::Terminated);
+        let harvest = Harvest { partitions: PartitionCounts { failed: 1, ..none }, refused: 1, bugs: 1, ..Harvest::default() };
+        assert_eq!(exit_of(&harvest, Some(Exit::Interrupted)), Exit::OwnFault);
     }
 }

@@ -12,7 +12,7 @@ use crate::reconcile::guard::Suspicion;
 use super::conductor::Urgency;
 use super::harvest::{Gap, Harvest};
 use super::source::Source;
-use super::worker::{Doubt, Refusal, Report};
+use super::worker::{Blame, Doubt, Report};
 use super::writer::{Desk, WriterGone};
 
 /// What the workers of one provider bring home, and what follows from all of it together.
@@ -119,10 +119,11 @@ impl Gathering {
         harvest.rows.promised += ending.promised_last.unwrap_or(0);
         harvest.rows.received += ending.received;
         harvest.rows.published += report.published;
-        harvest.refused += match report.refusal {
-            Refusal::Refused => 1,
-            Refusal::Otherwise => 0,
-        };
+        match report.blame {
+            Blame::Refused => harvest.refused += 1,
+            Blame::Bug => harvest.bugs += 1,
+            Blame::Otherwise => {}
+        }
         if !ending.verdict.is_published() {
             harvest.add_gap(Gap {
                 dataset: source.dataset.id.clone(),

@@ -13,6 +13,8 @@ pub struct Harvest {
     pub gaps: Vec<Gap>,
     /// Jobs that ended because key or permission was refused.
     pub refused: u64,
+    /// Jobs in which the program itself broke.
+    pub bugs: u64,
     /// Deferred or skipped ones of months that are still filling up.
     pub recent_deferred: u64,
 }
@@ -100,6 +102,7 @@ impl Harvest {
         self.rows.received += other.rows.received;
         self.rows.published += other.rows.published;
         self.refused += other.refused;
+        self.bugs += other.bugs;
         self.recent_deferred += other.recent_deferred;
         let listed = other.gaps.len() as u64;
         other.gaps.into_iter().for_each(|gap| self.add_gap(gap));

@@ -8,6 +8,7 @@ mod gathering;
 pub mod harvest;
 mod judge;
 mod left;
+mod panic;
 mod queue;
 pub mod ration;
 pub mod replay;

@@ -22,6 +22,7 @@ use crate::store::job::{Ended, Job, Settled, Started, StoredPageFacts};
 use super::ahead::Ahead;
 use super::calls::Calls;
 use super::left::Left;
+use super::panic::{Panicked, caught};
 use super::source::Source;
 use super::writer::{Desk, EndOrder, PageOrder, WriterGone};
 
@@ -49,7 +50,7 @@ pub(super) struct Report {
     pub(super) page: Option<PageNumber>,
     pub(super) why: Option<String>,
     pub(super) hint: Option<String>,
-    pub(super) refusal: Refusal,
+    pub(super) blame: Blame,
     pub(super) published: u64,
     pub(super) doubt: Doubt,
 }
@@ -63,10 +64,13 @@ pub(super) enum Doubt {
     FirstEver,
 }
 
-/// Whether the job ended because key or permission was refused.
+/// What of a job's end the run must tell in its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum Blame {
+    /// Key or permission was refused.
     Refused,
+    /// The program broke.
+    Bug,
     Otherwise,
 }
 
@@ -82,8 +86,15 @@ pub(super) async fn collect(
     workshop.listener.hear(&Event::JobStarted { job: job.id(), dataset: dataset.clone(), partition: partition.clone() });
     let ahead = Ahead::new(workshop.caller.clone(), Arc::clone(&workshop.ahead_slots));
     let mut worker = Worker { workshop, source, partition, place, job, read, ahead };
-    let left = worker.walk(stored).await?;
-    worker.abandon().await?;
+    let walked = caught(worker.walk(stored)).await;
+    let left = match (walked, caught(worker.abandon()).await) {
+        (Ok(left), Ok(abandoned)) => {
+            abandoned?;
+            left?
+        }
+        // Whatever broke, it broke at this partition: the others go on.
+        (Err(Panicked), _) | (_, Err(Panicked)) => Left::broken_by_a_bug(),
+    };
     // The place is kept until the end is known: it may say that the source is to be asked no more.
     let Worker { workshop, source, partition, place: _place, job, read, .. } = worker;
     let left = left.disbelieved(&source);
@@ -103,7 +114,7 @@ pub(super) async fn collect(
         (_, _) => (left.hint, Doubt::None),
     };
     let (job, ending) = (job.id(), Ending { verdict, ..left.ending });
-    let report = Report { job, partition, ending, page: left.page, why, hint, refusal: left.refusal, published, doubt };
+    let report = Report { job, partition, ending, page: left.page, why, hint, blame: left.blame, published, doubt };
     match report.doubt {
         Doubt::None | Doubt::Suspicious(_) => workshop.listener.hear(&report.event(dataset)),
         // It is told once it is decided, at the end of the run.
@@ -256,8 +267,8 @@ impl Worker {
             TroubleKind::SlowDown | TroubleKind::Later => Verdict::Deferred,
             TroubleKind::Refused => Verdict::Deferred,
         };
-        let refusal = match trouble.kind {
-            TroubleKind::Refused => Refusal::Refused,
+        let blame = match trouble.kind {
+            TroubleKind::Refused => Blame::Refused,
             TroubleKind::Retry
             | TroubleKind::Misfit
             | TroubleKind::Uneven
@@ -267,9 +278,9 @@ impl Worker {
             | TroubleKind::TooBig
             | TroubleKind::Restart
             | TroubleKind::Later
-            | TroubleKind::Garbled => Refusal::Otherwise,
+            | TroubleKind::Garbled => Blame::Otherwise,
         };
-        Ok(Some(Left { hint: trouble.hint, refusal, ..Left::broken_off(walk, verdict, ask, why) }))
+        Ok(Some(Left { hint: trouble.hint, blame, ..Left::broken_off(walk, verdict, ask, why) }))
     }
 
     async fn open_read(&mut self, read: ReadNumber, why: String) -> Result<(), WriterGone> {

@@ -14,7 +14,7 @@ use gapless::collect::writer::{Keeping, Writer};
 use gapless::definition::catalog::Catalog;
 use gapless::definition::dataset::Dataset;
 use gapless::definition::provider::Provider;
-use gapless::model::event::Listeners;
+use gapless::model::event::{Event, Listener, Listeners};
 use gapless::model::month::Month;
 use gapless::model::partition::Partition;
 use gapless::model::rate::Rate;
@@ -31,7 +31,7 @@ use jiff::tz::TimeZone;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::world::month;
+use crate::world::{lines, month};
 
 /// Calls of one dataset the portal grants a day.
 const DAILY_CALLS: u64 = 50;
@@ -56,6 +56,8 @@ struct Backfill {
     dataset: Arc<Dataset>,
     wanted: Vec<Partition>,
     folder: TempDir,
+    /// Who hears of everything beside the program itself.
+    ears: Listeners,
 }
 
 /// What one night asked and brought.
@@ -90,6 +92,38 @@ async fn three_days_of_a_backfill_ask_fresh_months_first_and_never_more_than_the
     assert_eq!(after.requests.len(), FRESH, "a backfill that is done asks for fresh months alone");
 }
 
+/// Breaks whenever a request for its partition is about to leave.
+struct Bug {
+    partition: &'static str,
+}
+
+impl Listener for Bug {
+    fn hear(&self, event: &Event) {
+        if let Event::AttemptStarted { label, .. } = event {
+            assert_ne!(label.partition.key(), self.partition, "the bug of this test");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bug_at_one_partition_fails_it_alone_and_is_told() {
+    let partition = "region=11680,month=2026-10";
+    let backfill = Backfill { ears: Listeners(vec![Arc::new(Bug { partition })]), ..Backfill::new() };
+    let Night { harvest, .. } = backfill.night("2026-11-10T02:00:00+09:00").await;
+    assert_eq!((harvest.bugs, harvest.partitions.failed), (1, 1), "{:?}", harvest.partitions);
+    // The call it never made is counted for the day all the same.
+    assert_eq!(harvest.partitions.complete, DAILY_CALLS - 1);
+    let gap = harvest.gaps.iter().find(|gap| gap.verdict == "failed").unwrap();
+    assert_eq!(gap.partition.key(), partition);
+    assert!(gap.why.contains("a bug of gapless") && gap.hint.as_ref().unwrap().contains("report it"), "{gap:?}");
+    assert_eq!(backfill.told("select count(*) from job where state <> 'ended'").await, [["0"]]);
+
+    let mended = Backfill { ears: Listeners::default(), ..backfill };
+    mended.night("2026-11-11T02:00:00+09:00").await;
+    let told = mended.told(&format!("select verdict, rows from coverage where partition = '{partition}'")).await;
+    assert_eq!(told, [["complete", "3"]]);
+}
+
 impl Backfill {
     fn new() -> Self {
         let catalog = Catalog::builtin();
@@ -97,7 +131,7 @@ impl Backfill {
         let wish = Wish { months: Some(MONTHS.to_owned()), regions: Some(REGIONS.join(",")), ..Wish::default() };
         let no_file = |_: &str| unreachable!("the wish names no file");
         let wanted = target(&dataset, &wish, &catalog, month("2026-11"), &no_file).unwrap().partitions;
-        Self { catalog, dataset, wanted, folder: TempDir::new().unwrap() }
+        Self { catalog, dataset, wanted, folder: TempDir::new().unwrap(), ears: Listeners::default() }
     }
 
     /// One run at that time, as `gapless collect` makes it, against a portal that refuses what is above the day's calls.
@@ -122,7 +156,7 @@ impl Backfill {
         let source = self.source(&store, Arc::clone(&provider)).await;
         let tasks = self.tasks(&store, &source).await;
         let run = store.begin_run(&lock, "collect apt_trade", "0.1.0", now()).await.unwrap();
-        let listener = Arc::new(Listeners::default());
+        let listener = Arc::new(self.ears.clone());
         let zone = TimeZone::get(&provider.zone).unwrap();
         let (dataset, key_id) = (self.dataset.id.clone(), source.key_id.clone());
         let allowance = Allowance { dataset, key_id, daily_calls: provider.daily_calls, zone };
@@ -206,6 +240,11 @@ impl Backfill {
     async fn whole(&self) -> usize {
         let store = Store::open(&self.url(), OpenMode::ReadOnly).await.unwrap();
         condition(&self.wanted, &self.standings(&store).await).whole as usize
+    }
+
+    async fn told(&self, sql: &str) -> Vec<Vec<String>> {
+        let store = Store::open(&self.url(), OpenMode::ReadOnly).await.unwrap();
+        lines(&store, sql).await
     }
 
     fn url(&self) -> StoreUrl {
