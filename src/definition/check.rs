@@ -113,7 +113,13 @@ fn axis_problems(dataset: &Dataset, catalog: &Catalog) -> Vec<String> {
                 problems.push(format!("axis `{id}` does not say its `first` month"));
             }
             AxisKind::Values if axis.values.is_empty() => problems.push(format!("axis `{id}` has no `values`")),
-            AxisKind::Month | AxisKind::Values => {}
+            AxisKind::Month => {}
+            AxisKind::Values => {
+                let again = axis.values.iter().enumerate().find(|(at, value)| axis.values[..*at].contains(value));
+                if let Some((_, value)) = again {
+                    problems.push(format!("axis `{id}` has the value `{value}` twice"));
+                }
+            }
         }
         if !dataset.params.iter().any(|param| param.value.axes().any(|place| place == id)) {
             problems.push(format!("no parameter has a place `{{{id}}}`: every value of the axis would bring the same rows"));

@@ -140,7 +140,13 @@ impl AxisReader<'_> {
                             known: axis.values.join(", "),
                         });
                     }
-                    values.push(value.to_owned());
+                    if !values.iter().any(|known| known == value) {
+                        values.push(value.to_owned());
+                    }
+                }
+                // A list of nothing would be a run that asks for nothing and ends well.
+                if values.is_empty() {
+                    return Err(missing(&format!("values of `{}`: known are {}", axis.id, axis.values.join(", "))));
                 }
                 Ok(values)
             }
@@ -214,6 +220,26 @@ mod tests {
         check("11680,2024-03..2024-04", "2024-03..2024-04");
         check("11680,2024-03..2024-03", "2024-03..2024-03");
         check("11680,last:1", "last:1");
+    }
+
+    #[test]
+    fn a_list_of_values_has_each_once_and_at_least_one() {
+        let catalog = Catalog::builtin();
+        let mut dataset = Dataset::clone(catalog.dataset("apt_trade").unwrap());
+        dataset.axes[0].kind = AxisKind::Values;
+        dataset.axes[0].values = ["a", "b"].map(str::to_owned).into();
+        let listed = |text: &str| {
+            let wish = Wish { axes: [("region".to_owned(), text.to_owned())].into(), ..wish("2024-01", "") };
+            let target = target(&dataset, &wish, &catalog, "2026-11".parse().unwrap(), &|_| Ok(String::new()));
+            target.map(|target| {
+                target.partitions.iter().map(|partition| partition.value("region").unwrap().to_owned()).collect::<Vec<String>>()
+            })
+        };
+        let check = |text: &str, values: &[&str]| assert_eq!(listed(text).unwrap(), values, "{text}");
+        check("b,a", &["b", "a"]);
+        check("a, b ,a,", &["a", "b"]);
+        assert_eq!(listed(",").unwrap_err().to_string(), "needs values of `region`: known are a, b");
+        assert!(matches!(listed("c"), Err(TargetError::UnknownValue { .. })));
     }
 
     #[test]

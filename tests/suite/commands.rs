@@ -46,6 +46,12 @@ fn the_datasets_can_be_listed_shown_and_checked() {
     world.file("broken.toml", "id = \"select\"\n");
     let run = world.run("datasets check broken.toml").exits(2);
     assert!(run.stderr.contains("broken.toml"), "{}", run.stderr);
+    let shipped = include_str!("../../config/datasets/apt_trade.toml");
+    let twice = shipped.replace("kind = \"region\"\nlist = \"lawd_cd\"", "kind = \"values\"\nvalues = [\"1\", \"2\", \"1\"]");
+    assert_ne!(twice, shipped);
+    world.file("apt_trade.toml", &twice);
+    let run = world.run("datasets check apt_trade.toml").exits(2);
+    assert!(run.stderr.contains("axis `region` has the value `1` twice"), "{}", run.stderr);
 }
 
 #[test]
