@@ -10,8 +10,8 @@ use crate::model::name::Name;
 use crate::plan::selection::{Choice, Circumstances, Standing, order, select};
 use crate::plan::target::{Target, Wish, target};
 use crate::report::exit::Exit;
-use crate::settings::layer::read_file;
 use crate::settings::resolved::Settings;
+use crate::settings::text::read_text;
 use crate::store::Store;
 use crate::store::state::PartitionState;
 
@@ -64,7 +64,7 @@ pub fn check_partition(dataset: &Dataset, text: &str, setup: &Setup, now: Timest
 
 fn resolved(dataset: &Dataset, wish: &Wish, setup: &Setup, now: Timestamp) -> Result<Target, CliError> {
     let month = current_month(setup.provider_of(dataset), now);
-    let read = |file: &str| read_file(Path::new(file)).map_err(std::io::Error::other);
+    let read = |file: &str| read_text(Path::new(file));
     target(dataset, wish, &setup.catalog, month, &read).map_err(|error| {
         let told = CliError::told(Exit::Usage, &error);
         CliError { what: format!("{}: {}", dataset.id, told.what), ..told }

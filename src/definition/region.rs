@@ -65,8 +65,8 @@ pub enum RegionError {
     UnknownSido { sido: String, list: Name },
     #[error("the list of regions is empty")]
     Empty,
-    #[error("region file `{file}` cannot be read")]
-    Unreadable { file: String },
+    #[error("region file `{file}` cannot be read: {why}")]
+    Unreadable { file: String, why: String },
 }
 
 #[derive(Deserialize)]
@@ -79,6 +79,9 @@ struct Row {
     kind: RegionKind,
     successors: String,
 }
+
+/// Digits of a province: the first of the codes of its districts.
+const PROVINCE: usize = 2;
 
 impl RegionList {
     /// Reads a list: CSV with a header line, comments begin with `#`.
@@ -139,13 +142,15 @@ impl RegionList {
             if part == "all" {
                 chosen.extend(self.leaves().map(|(position, _)| position));
             } else if let Some(sido) = part.strip_prefix("sido:") {
-                let before = chosen.len();
-                chosen.extend(self.leaves().filter(|(_, region)| region.code.starts_with(sido)).map(|(position, _)| position));
-                if sido.is_empty() || chosen.len() == before {
+                let within = self.leaves().filter(|(_, region)| sido.len() == PROVINCE && region.code.starts_with(sido));
+                let within: Vec<usize> = within.map(|(position, _)| position).collect();
+                if within.is_empty() {
                     return Err(RegionError::UnknownSido { sido: sido.to_owned(), list: self.id.clone() });
                 }
+                chosen.extend(within);
             } else if let Some(file) = part.strip_prefix('@') {
-                let text = read_file(file).map_err(|_| RegionError::Unreadable { file: file.to_owned() })?;
+                let text =
+                    read_file(file).map_err(|error| RegionError::Unreadable { file: file.to_owned(), why: error.to_string() })?;
                 let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
                 for code in lines.flat_map(|line| line.split([',', ' ', '\t', '\r'])).filter(|code| !code.is_empty()) {
                     chosen.insert(self.leaf(code)?);
@@ -244,6 +249,7 @@ mod tests {
         check("51110,11110,11110", &["11110", "51110"]);
         check("@codes.txt", &["11110", "11140", "51110"]);
         check("sido:11,41111", &["11110", "11140", "41111"]);
+        check("sido:11,sido:11,11110", &["11110", "11140"]);
     }
 
     #[test]
@@ -259,7 +265,9 @@ mod tests {
         check("sido:99", "no region of `lawd_cd` is in province `99`");
         check("sido:", "no region");
         check(" , ", "empty");
-        check("@gone.txt", "`gone.txt` cannot be read");
+        // Not every province that begins so.
+        check("sido:1", "no region of `lawd_cd` is in province `1`");
+        check("@gone.txt", "`gone.txt` cannot be read: entity not found");
     }
 
     #[test]

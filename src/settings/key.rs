@@ -3,6 +3,8 @@ use std::path::{Path, PathBuf};
 use crate::model::name::Name;
 use crate::model::secret::{KeyError, ServiceKey};
 
+use super::text::read_text;
+
 /// Why a provider's key cannot be used. Holds no part of it.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyProblem {
@@ -28,6 +30,13 @@ pub fn variable(provider: &Name) -> String {
     format!("GAPLESS_KEY_{}", provider.as_str().to_ascii_uppercase())
 }
 
+/// Whether a key file may be read by others of this machine.
+#[cfg(unix)]
+pub fn is_open_to_others(key_file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(key_file).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
+}
+
 /// The key of a provider: from the environment, else from its key file.
 pub fn key_of(provider: &Name, in_environment: Option<&str>, key_file: Option<&Path>) -> Result<ServiceKey, KeyProblem> {
     let variable = variable(provider);
@@ -35,7 +44,7 @@ pub fn key_of(provider: &Name, in_environment: Option<&str>, key_file: Option<&P
         (Some(value), _) => (value.to_owned(), variable),
         (None, Some(file)) => {
             let unreadable = |source| KeyProblem::Unreadable { file: file.to_owned(), source };
-            (std::fs::read_to_string(file).map_err(unreadable)?, format!("`{}`", file.display()))
+            (read_text(file).map_err(unreadable)?, format!("`{}`", file.display()))
         }
         (None, None) => return Err(KeyProblem::Missing { provider: provider.clone(), variable }),
     };

@@ -6,6 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Problem, SettingsError};
 use super::schema::{Kind, Setting};
+use super::text::read_text;
 use crate::model::password::without_passwords;
 
 /// The prefix of every environment variable of ours.
@@ -239,11 +240,5 @@ fn line_of(text: &str, at: usize) -> usize {
 ///
 /// Errors: unreadable, or not UTF-8.
 pub fn read_file(path: &Path) -> Result<String, SettingsError> {
-    std::fs::read_to_string(path).map_err(|error| {
-        let what = match error.kind() {
-            std::io::ErrorKind::InvalidData => "is not UTF-8 text".to_owned(),
-            _ => format!("cannot be read: {error}"),
-        };
-        SettingsError::one(path.display().to_string(), what)
-    })
+    read_text(path).map_err(|error| SettingsError::one(path.display().to_string(), format!("cannot be read: {error}")))
 }

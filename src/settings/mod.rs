@@ -11,3 +11,4 @@ pub mod resolved;
 pub mod retry;
 pub mod schema;
 pub mod search;
+pub mod text;

@@ -55,7 +55,8 @@ fn a_region_that_is_none_is_refused_with_what_to_ask_instead() {
     check("41110", &["41110", "is divided into districts", "41111"]);
     check("42110", &["42110", "was retired", "51110"]);
     check("sido:99", &["no region", "`99`"]);
-    check("@nowhere.txt", &["nowhere.txt"]);
+    check("sido:1", &["no region", "`1`"]);
+    check("@nowhere.txt", &["nowhere.txt", "No such file"]);
     check(",", &["empty"]);
     check_usage(&world, "collect apt_trade --partition 42110,2024-01 --create", &["51110"]);
     check_usage(&world, "collect apt_trade --partition all,2024-01 --create", &["`all` is not the text of one"]);
@@ -101,6 +102,15 @@ fn a_setting_that_is_none_is_refused_with_its_place() {
     check_usage(&world, line, &["gapless.toml:2", "from 0 to 20"]);
     world.file("gapless.toml", "[retry]\nmax_retries = 3\nmax_retries = 4\n");
     check_usage(&world, line, &["gapless.toml:3"]);
+    world.file("gapless.toml", "[retry]\nmax_retries = \"3\"\n");
+    check_usage(&world, line, &["gapless.toml:2", "without quotes"]);
+    world.file("gapless.toml", "[retry]\n\n[http\n");
+    check_usage(&world, line, &["gapless.toml:3"]);
+    fs::write(world.file("gapless.toml", ""), b"[retry]\n# \xb9\xce\n").unwrap();
+    check_usage(&world, line, &["gapless.toml", "line 2 is not UTF-8 text"]);
+    world.file("gapless.toml", &"a".repeat(10_000_000));
+    check_usage(&world, line, &["gapless.toml:1"]);
+    assert!(world.run(line).stderr.len() < 1000, "what is told of a huge file is short");
     fs::remove_file(world.folder().join("gapless.toml")).unwrap();
 
     check_usage(&world, &format!("{line} --config nowhere.toml"), &["nowhere.toml"]);
@@ -113,6 +123,20 @@ fn a_setting_that_is_none_is_refused_with_its_place() {
     assert!(!world.run(line).stderr.contains("cAnArY"));
     let world = World::playing("").set("http.connect_timeout", "1m");
     check_usage(&world, line, &["connect_timeout", "read_timeout"]);
+}
+
+#[test]
+fn files_of_any_editor_are_read() {
+    let world = World::playing("rows = 5");
+    world.file("gapless.toml", "\u{feff}[retry]\r\n\tmax_retries = 3\r\n");
+    world.file("codes.txt", "\u{feff}11110\r\n\t11140 # Jung-gu\r\n\r\n11110, 11170");
+    let run = world.run("collect apt_trade --months 2024-01 --regions @codes.txt --create").exits(0);
+    assert!(run.stderr.contains("3 retries") && run.stderr.contains("gapless.toml:2"), "{}", run.stderr);
+    let asked: Vec<_> = world.requests().iter().map(|line| line.param("LAWD_CD").unwrap().to_owned()).collect();
+    assert_eq!(asked.len(), 3, "each once: {asked:?}");
+    fs::write(world.file("codes.txt", ""), b"11110\n\xff\n").unwrap();
+    let run = world.run("collect apt_trade --months 2024-01 --regions @codes.txt").exits(2);
+    assert!(run.stderr.contains("region file `codes.txt` cannot be read: line 2 is not UTF-8 text"), "{}", run.stderr);
 }
 
 #[test]
