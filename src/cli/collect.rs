@@ -53,12 +53,15 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     let keys = keys(&orders, setup)?;
     let caps = caps(&orders);
     announce(&setup.settings, &orders, &url, terminal);
+    let providers: BTreeMap<&Name, &Provider> = orders.iter().map(|order| (&order.provider.id, &*order.provider)).collect();
+    for warning in providers.values().filter_map(|provider| setup.key_file_warning(provider)) {
+        terminal.note(&format!("warning: {warning}"));
+    }
 
     let store = setup.open_store(&url, open_mode(args, &setup.settings, &url, terminal).await?).await?;
     let file = StoreFile::of(&url)?;
     let lock = store.try_lock(&format!("process {}, begun {now:.0}", std::process::id()))?;
     let folder = Path::new(setup.variable("TMPDIR").unwrap_or("/tmp"));
-    let providers: BTreeMap<&Name, &Provider> = orders.iter().map(|order| (&order.provider.id, &*order.provider)).collect();
     let key_locks = providers
         .values()
         .map(|provider| KeyLock::try_take(provider, keys[&provider.id].as_ref(), folder))

@@ -110,11 +110,8 @@ async fn ask(setup: &Setup, dataset: &Arc<Dataset>, now: Timestamp) -> Vec<Findi
             KeyForm::Encoded => "percent-encoded",
             KeyForm::Decoded => "decoded",
         };
-        findings.push(Finding::good(format!(
-            "the key for {} has {} characters, pasted in its {form} form",
-            provider.id,
-            key.length()
-        )));
+        let what = format!("the key for {} has {} characters, pasted in its {form} form", provider.id, key.length());
+        findings.push(Finding { hint: setup.key_file_warning(provider), ..Finding::good(what) });
     }
     let partition = example(setup, dataset, now);
     let call = first_page(&setup.catalog, dataset, provider, key, &partition, 1);

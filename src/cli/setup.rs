@@ -12,7 +12,7 @@ use crate::model::month::Month;
 use crate::model::name::Name;
 use crate::model::secret::ServiceKey;
 use crate::settings::error::SettingsError;
-use crate::settings::key::{key_of, variable};
+use crate::settings::key::{is_open_to_others, key_of, variable};
 use crate::settings::layer::read_file;
 use crate::settings::resolved::{Settings, unknown_name};
 use crate::settings::search::Search;
@@ -121,9 +121,19 @@ impl Setup {
         if provider.key_param.is_none() {
             return Ok(None);
         }
-        let in_environment = self.environment.get(&variable(&provider.id)).map(String::as_str);
-        let file = self.settings.providers.get(provider.id.as_str()).and_then(|overrides| overrides.key_file.as_deref());
-        Ok(Some(key_of(&provider.id, in_environment, file)?))
+        Ok(Some(key_of(&provider.id, self.variable(&variable(&provider.id)), self.key_file(provider))?))
+    }
+
+    /// What to know of the key file in use: a file that others may read gives the key away.
+    pub fn key_file_warning(&self, provider: &Provider) -> Option<String> {
+        let is_in_use = provider.key_param.is_some() && self.variable(&variable(&provider.id)).is_none();
+        let file = self.key_file(provider).filter(|file| is_in_use && is_open_to_others(file))?;
+        let file = file.display();
+        Some(format!("others of this machine may read the key file `{file}`; `chmod 600 {file}` ends that"))
+    }
+
+    fn key_file(&self, provider: &Provider) -> Option<&Path> {
+        self.settings.providers.get(provider.id.as_str())?.key_file.as_deref()
     }
 }
 

@@ -180,9 +180,50 @@ fn a_key_file_serves_as_well_as_the_environment() {
     let world = World::playing(&format!("key = \"{CANARY}\"\nrows = 5")).without_variable("GAPLESS_KEY_DATA_GO_KR");
     world.file("gapless.toml", "[providers.data_go_kr]\nkey_file = \"portal.key\"\n");
     fs::create_dir(world.folder().join("away")).unwrap();
-    world.file("portal.key", &format!("{}\n", encoded()));
-    world.run(COLLECT).exits(0);
-    assert_eq!(world.requests()[0].key, KeySeen::Right(KeyForm::Encoded));
+    // As editors of any system leave it.
+    for (before, after) in [("", ""), ("", "\n"), ("\u{feff}", "\r\n"), (" ", " \n\n")] {
+        world.file("portal.key", &format!("{before}{}{after}", encoded()));
+        world.run(&format!("{COLLECT} --only all")).exits(0);
+        assert_eq!(world.requests().last().unwrap().key, KeySeen::Right(KeyForm::Encoded), "{before:?} {after:?}");
+    }
+}
+
+#[test]
+fn a_key_file_that_cannot_be_a_key_is_refused_without_showing_a_part() {
+    let world = World::playing("").without_variable("GAPLESS_KEY_DATA_GO_KR");
+    world.file("gapless.toml", "[providers.data_go_kr]\nkey_file = \"portal.key\"\n");
+    let check = |bytes: &[u8], why: &str| {
+        fs::write(world.file("portal.key", ""), bytes).unwrap();
+        let run = world.run(COLLECT).exits(2);
+        assert_silent(&run, why);
+        assert!(run.stderr.contains("portal.key") && run.stderr.contains(why), "{}", run.stderr);
+    };
+    check(b"", "is empty");
+    check(b"cAnArY\nsigns0123\n", "blanks, quotes or control characters");
+    check(b"# the key\ncAnArYsigns0123\n", "blanks, quotes or control characters");
+    check(b"a\ncAnArY\xffsigns0123\n", "line 2 is not UTF-8 text");
+    fs::remove_file(world.folder().join("portal.key")).unwrap();
+    let run = world.run(COLLECT).exits(2);
+    assert!(run.stderr.contains("portal.key") && run.stderr.contains("cannot be read"), "{}", run.stderr);
+    assert_eq!(world.requests().len(), 0);
+}
+
+#[test]
+fn a_key_file_that_others_may_read_is_warned_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::playing("rows = 5").without_variable("GAPLESS_KEY_DATA_GO_KR");
+    world.file("gapless.toml", "[providers.data_go_kr]\nkey_file = \"portal.key\"\n");
+    let file = world.file("portal.key", CANARY);
+    for (mode, is_told) in [(0o600, false), (0o640, true), (0o604, true)] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let run = world.run(COLLECT).exits(0);
+        assert_eq!(run.stderr.contains("chmod 600 portal.key"), is_told, "{mode:o}: {}", run.stderr);
+        let run = world.run("doctor apt_trade").exits(0);
+        assert_eq!(run.stdout.contains("chmod 600 portal.key"), is_told, "{mode:o}: {}", run.stdout);
+    }
+    // The environment comes first: the file is not in use.
+    let world = world.variable("GAPLESS_KEY_DATA_GO_KR", CANARY);
+    assert!(!world.run(COLLECT).exits(0).stderr.contains("chmod"));
 }
 
 #[test]
