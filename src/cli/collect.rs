@@ -61,7 +61,8 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     let store = setup.open_store(&url, open_mode(args, &setup.settings, &url, terminal).await?).await?;
     let file = StoreFile::of(&url)?;
     let lock = store.try_lock(&format!("process {}, begun {now:.0}", std::process::id()))?;
-    let folder = Path::new(setup.variable("TMPDIR").unwrap_or("/tmp"));
+    // Another folder for each place a run is begun in would be another lock.
+    let folder = setup.variable("TMPDIR").map(Path::new).filter(|folder| folder.is_absolute()).unwrap_or(Path::new("/tmp"));
     let key_locks = providers
         .values()
         .map(|provider| KeyLock::try_take(provider, keys[&provider.id].as_ref(), folder))

@@ -224,6 +224,17 @@ fn a_second_run_with_the_same_key_is_refused_whatever_its_store() {
 }
 
 #[test]
+fn the_lock_of_a_key_does_not_depend_on_the_folder_a_run_is_begun_in() {
+    for folder in ["", "temporary"] {
+        let world = World::playing("rows = 5").variable("TMPDIR", folder);
+        world.run("collect apt_trade --months 2024-01 --regions 11110 --store sqlite://a.db").exits(0);
+        let is_lock = |name: &String| name.ends_with(".lock") && name != "a.db.lock";
+        let names = std::fs::read_dir(world.folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        assert_eq!(names.filter(is_lock).collect::<Vec<_>>(), [""; 0], "TMPDIR={folder}");
+    }
+}
+
+#[test]
 fn what_is_left_for_later_of_old_months_may_end_well() {
     let world = World::playing("rows = 250");
     let line = "collect apt_trade --months 2024-01..2024-06 --regions 11110 --create --format json --max-calls 4";
