@@ -144,9 +144,11 @@ impl Request {
         } else {
             (TroubleKind::Retry, Scope::Attempt, format!("{}: {}", self.phase(&error, http_status), name(&error)))
         };
+        let hint = find::<rustls::Error>(&error).filter(|tls| is_outdated(tls)).map(|_| OUTDATED.to_owned());
         let died_unanswered = http_status.is_none() && !is_connecting && is_closed(&error);
         let connection = if died_unanswered && !self.connected.is_new() { Connection::Stale } else { Connection::Other };
-        Fault { trouble: Trouble::plain(kind, scope, cause), sent: !is_connecting, connection, http_status }
+        let trouble = Trouble { hint, ..Trouble::plain(kind, scope, cause) };
+        Fault { trouble, sent: !is_connecting, connection, http_status }
     }
 
     fn phase(&self, error: &reqwest::Error, http_status: Option<u16>) -> String {
@@ -209,6 +211,15 @@ fn find<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e 
 fn innermost(error: &(dyn Error + 'static)) -> String {
     chain(error).last().unwrap_or(error).to_string()
 }
+
+/// Whether the other side knows no encryption that is still safe.
+fn is_outdated(error: &rustls::Error) -> bool {
+    use rustls::AlertDescription::{HandshakeFailure, InsufficientSecurity, ProtocolVersion};
+    matches!(error, rustls::Error::AlertReceived(HandshakeFailure | InsufficientSecurity | ProtocolVersion))
+}
+
+const OUTDATED: &str = "The server offers only encryption that is no longer safe (TLS 1.0 or 1.1, or keys exchanged by RSA \
+    alone), which gapless does not speak: ask the provider for a newer address.";
 
 /// Whether the other side closed the connection instead of answering.
 fn is_closed(error: &(dyn Error + 'static)) -> bool {

@@ -45,6 +45,39 @@ async fn a_certificate_nobody_vouches_for_stops_the_api_and_a_ca_file_vouches() 
 }
 
 #[tokio::test]
+async fn a_certificate_of_another_name_is_refused() {
+    let ca_file = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/tls/loopback.pem");
+    let http = HttpSettings { ca_file: Some(ca_file.into()), ..patient_http() };
+    // The certificate is one for the address.
+    let base_url = start_tls(answer(200, "page")).replace("127.0.0.1", "localhost");
+    let attempt = World::calling(base_url, limits(1, 0.0), http, no_retry()).fetch().await.unwrap_err().attempts.remove(0);
+    check(&attempt, Outcome::Invalid, "no secure connection to localhost (tls): invalid peer certificate");
+    assert_eq!((attempt.scope, attempt.sent), (Scope::Api, false));
+}
+
+#[tokio::test]
+async fn a_server_that_knows_no_safe_encryption_is_told_to_be_so() {
+    const HANDSHAKE_FAILURE: u8 = 40;
+    const PROTOCOL_VERSION: u8 = 70;
+    for alert in [HANDSHAKE_FAILURE, PROTOCOL_VERSION] {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let base_url = format!("https://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            use std::io::{Read, Write};
+            let mut stream = listener.accept().unwrap().0;
+            assert_ne!(stream.read(&mut [0; 4096]).unwrap(), 0);
+            // A fatal alert.
+            stream.write_all(&[21, 3, 3, 0, 2, 2, alert]).unwrap();
+            let _ = stream.read(&mut [0; 1]);
+        });
+        let failure = calling(&base_url, no_retry()).fetch().await.unwrap_err();
+        check(&failure.attempts[0], Outcome::Retry, "(tls): received fatal alert");
+        let End::Trouble(trouble) = failure.end else { panic!("{:?}", failure.end) };
+        assert!(trouble.hint.is_some_and(|hint| hint.contains("no longer safe")), "alert {alert}");
+    }
+}
+
+#[tokio::test]
 async fn plain_text_in_place_of_tls_is_named_and_heals_by_itself() {
     let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("https://{}", server.local_addr().unwrap());
