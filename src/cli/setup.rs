@@ -191,3 +191,26 @@ pub fn provider_flags(
     }
     Ok(flags)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_month_ends_at_midnight_where_the_provider_is() {
+        let check = |zone: &str, instant: &str, month: &str| {
+            let shipped = Catalog::builtin().providers().next().unwrap().clone();
+            let provider = Provider { zone: zone.to_owned(), ..Provider::clone(&shipped) };
+            assert_eq!(current_month(&provider, instant.parse().unwrap()).to_string(), month, "{zone} {instant}");
+        };
+        check("Asia/Seoul", "2026-10-31T14:59:59Z", "2026-10");
+        check("Asia/Seoul", "2026-10-31T15:00:00Z", "2026-11");
+        check("Asia/Seoul", "2026-12-31T15:00:00Z", "2027-01");
+        check("Pacific/Kiritimati", "2026-10-31T10:00:00Z", "2026-11");
+        check("America/Los_Angeles", "2026-11-01T06:59:59Z", "2026-10");
+        // The night the clocks go back there, and one whose midnight is left out.
+        check("America/New_York", "2026-11-01T04:00:00Z", "2026-11");
+        check("America/Asuncion", "2017-10-01T03:59:59Z", "2017-09");
+        check("America/Asuncion", "2017-10-01T04:00:00Z", "2017-10");
+    }
+}

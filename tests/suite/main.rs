@@ -19,6 +19,7 @@ mod commands;
 mod exits;
 mod faults;
 mod guards;
+mod hosts;
 mod keys;
 mod kills;
 mod limits;
