@@ -17,7 +17,7 @@ use gapless::model::record::{Records, RowHash};
 use gapless::model::tree::{NameId, NodeKind, Span, TreeBuilder};
 use gapless::model::verdict::Verdict;
 use gapless::store::dataset::Declared;
-use gapless::store::job::{Change, JobEnd, JobStart, StoredPage, Superseded};
+use gapless::store::job::{Change, JobEnd, JobStart, Planned, StoredPage, Superseded};
 use gapless::store::url::StoreUrl;
 use gapless::store::{OpenMode, Store};
 use jiff::{SignedDuration, Timestamp};
@@ -107,8 +107,15 @@ async fn store(pages: &[Page], bodies: Option<&[String]>, count: u64, group: usi
         left -= here;
         partitions += 1;
         let partition = partition(&declared, partitions);
-        let start = JobStart { run, declared: &declared, partition: &partition, max_age: SignedDuration::ZERO, now: NOW };
-        let job = store.start_job(start).await.unwrap().job;
+        let start = JobStart {
+            run,
+            declared: &declared,
+            partition: &partition,
+            planned: Planned::Anyhow,
+            max_age: SignedDuration::ZERO,
+            now: NOW,
+        };
+        let job = store.start_job(start).await.unwrap().started().unwrap().job;
         let kept: Vec<Option<KeptBody>> =
             (0..here).map(|number| bodies.map(|bodies| KeptBody::of(bodies[number as usize].as_bytes()))).collect();
         let attempts: Vec<[Attempt; 1]> = (0..here).map(|number| [attempt(&declared, &partition, job.id(), number)]).collect();

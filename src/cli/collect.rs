@@ -112,6 +112,7 @@ async fn sources(
         let key_id = key.as_ref().map_or_else(|| "none".to_owned(), |key| key.id(&salt));
         let past = if store.has_rows(&dataset.id).await? { Past::HadRows } else { Past::NeverHadRows };
         let source = Source::new(dataset.clone(), provider.clone(), dialect.clone(), key, key_id, declared, past);
+        let source = if store.is_shared() { source.planned_on(&store.states(&dataset.id).await?) } else { source };
         sources.insert(dataset.id.clone(), Arc::new(source));
     }
     Ok(sources)

@@ -55,7 +55,7 @@ pub async fn run(args: &ReplayArgs, config: Option<&Path>, terminal: &mut Termin
         match replayed.await.map_err(|error| CliError { exit: Exit::Store, what: error.to_string(), hint: None })? {
             Replayed::Published => again += 1,
             Replayed::NotKept => without += 1,
-            Replayed::NotPublished => not_whole += 1,
+            Replayed::NotPublished | Replayed::InWork => not_whole += 1,
         }
     }
     drop(desk);

@@ -14,11 +14,11 @@ use crate::model::secret::ServiceKey;
 use crate::settings::error::SettingsError;
 use crate::settings::key::{is_open_to_others, key_of, variable};
 use crate::settings::layer::read_file;
-use crate::settings::resolved::{Settings, unknown_name};
+use crate::settings::resolved::{Settings, StoreSettings, unknown_name};
 use crate::settings::search::Search;
 use crate::store::error::StoreError;
 use crate::store::url::{StoreUrl, StoreUrlError, schema_of};
-use crate::store::{NetworkFiles, OpenMode, Store};
+use crate::store::{NetworkFiles, OpenMode, Store, StoreOptions};
 
 use super::error::CliError;
 
@@ -112,8 +112,9 @@ impl Setup {
 
     /// Opens the store at `url`, on a network file system only where the settings allow it.
     pub async fn open_store(&self, url: &StoreUrl, mode: OpenMode) -> Result<Store, StoreError> {
-        let network = if self.settings.store.network_files { NetworkFiles::Allowed } else { NetworkFiles::Refused };
-        Store::open_as(url, mode, network, self.settings.store.reader_role.clone()).await
+        let StoreSettings { network_files, reader_role, lease, .. } = &self.settings.store;
+        let network_files = if *network_files { NetworkFiles::Allowed } else { NetworkFiles::Refused };
+        Store::open_as(url, mode, StoreOptions { network_files, reader_role: reader_role.clone(), lease: *lease }).await
     }
 
     /// The key of a provider; none for a provider that asks for none.

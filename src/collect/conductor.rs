@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
@@ -9,13 +10,14 @@ use tokio_util::sync::CancellationToken;
 use crate::caller::{Caller, Place, Places};
 use crate::model::event::Listener;
 use crate::model::partition::Partition;
+use crate::store::job::Elsewhere;
 
-use super::gathering::Gathering;
+use super::gathering::{Found, Gathering};
 use super::harvest::Harvest;
 use super::queue::Queue;
 use super::ration::DailyCalls;
 use super::source::Source;
-use super::worker::{self, Report, Workshop};
+use super::worker::{self, Brought, Workshop};
 use super::writer::{Desk, WriterGone};
 
 /// A partition to collect, and where from.
@@ -76,13 +78,10 @@ impl Conductor {
                 ahead_slots: Arc::new(Semaphore::new(concurrency)),
                 now: self.now,
             };
-            dispatchers.spawn(dispatch(
-                workshop,
-                tasks,
-                Places::new(concurrency * 2),
-                Arc::clone(&self.calls),
-                self.stop.clone(),
-            ));
+            let gathering = Gathering::new(workshop.caller.clone(), workshop.desk.clone(), Arc::clone(&workshop.listener));
+            let (places, calls, stop) = (Places::new(concurrency * 2), Arc::clone(&self.calls), self.stop.clone());
+            let dispatcher = Dispatcher { workshop, places, calls, stop, gathering, elsewhere: Vec::new() };
+            dispatchers.spawn(dispatcher.work(tasks));
         }
         drop(self.desk);
         let mut harvest = Harvest::default();
@@ -93,57 +92,95 @@ impl Conductor {
     }
 }
 
+/// Partitions that other runs are at are asked for again after so long: they may have ended by then, or have died.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
 /// Hands the partitions of one provider to workers.
-///
-/// There are twice as many places as calls may be in flight, so that a permit never waits for a worker; a worker in a
-/// long wait gives its place to the next partition.
-async fn dispatch(
+struct Dispatcher {
     workshop: Workshop,
-    tasks: Vec<Task>,
+    /// Twice as many as calls may be in flight, so that a permit never waits for a worker; a worker in a long wait gives
+    /// its place to the next partition.
     places: Places,
     calls: Arc<DailyCalls>,
     stop: CancellationToken,
-) -> Result<Harvest, WriterGone> {
-    let mut gathering = Gathering::new(workshop.caller.clone(), workshop.desk.clone(), Arc::clone(&workshop.listener));
-    tasks.iter().for_each(|task| gathering.plan(&task.source));
-    let mut open = JoinSet::new();
-    let mut queue = Queue::new(tasks, workshop.caller.clone());
-    loop {
-        let is_stopping = stop.is_cancelled() || workshop.caller.is_stopping();
-        let taken = if is_stopping { None } else { stop.run_until_cancelled(place_for(&mut queue, &places)).await };
-        let Some(taken) = taken else {
-            queue.rest().for_each(|Task { source, partition, urgency }| gathering.skip(&source, partition, urgency));
-            break;
-        };
-        let Some(place) = taken else { break };
-        // Before the next is begun: what these brought may speak against it.
-        while let Some(done) = open.try_join_next() {
-            take_in(&mut gathering, done)?;
-        }
-        // Its breaker may have opened while a place was waited for.
-        let Some(Task { source, partition, urgency }) = queue.next() else { continue };
-        let stopped = workshop.caller.stopped_api(&source.provider.id, &source.dataset.id);
-        let objection = match (stopped, urgency) {
-            (Some(why), _) => Some(why),
-            (None, Urgency::Backlog) => calls.kept_back(&source.dataset.id, source.provider.reserve_calls).await,
-            (None, Urgency::Recent | Urgency::Known) => None,
-        };
-        if let Some(why) = objection {
-            gathering.put_off(&source, partition, why, urgency);
-            continue;
-        }
-        let work = worker::collect(workshop.clone(), Arc::clone(&source), partition, place);
-        open.spawn(async move { (source, urgency, work.await) });
-        if open.len() >= MOST_OPEN
-            && let Some(done) = open.join_next().await
-        {
-            take_in(&mut gathering, done)?;
+    gathering: Gathering,
+    /// What other runs are at.
+    elsewhere: Vec<Task>,
+}
+
+impl Dispatcher {
+    /// Goes through the partitions, and again through those that other runs are at, until none is open anywhere.
+    async fn work(mut self, mut tasks: Vec<Task>) -> Result<Harvest, WriterGone> {
+        tasks.iter().for_each(|task| self.gathering.plan(&task.source));
+        loop {
+            self.hand_out(tasks).await?;
+            tasks = std::mem::take(&mut self.elsewhere);
+            if tasks.is_empty() {
+                return self.gathering.finish().await;
+            }
+            let waited = self.stop.run_until_cancelled(tokio::time::sleep(ASK_AGAIN)).await;
+            if waited.is_none() || self.workshop.caller.is_stopping() {
+                for Task { source, partition, urgency } in tasks.drain(..) {
+                    self.gathering.put_off(&source, partition, "another run is collecting it".to_owned(), urgency);
+                }
+            }
         }
     }
-    while let Some(done) = open.join_next().await {
-        take_in(&mut gathering, done)?;
+
+    async fn hand_out(&mut self, tasks: Vec<Task>) -> Result<(), WriterGone> {
+        let mut open = JoinSet::new();
+        let mut queue = Queue::new(tasks, self.workshop.caller.clone());
+        loop {
+            let is_stopping = self.stop.is_cancelled() || self.workshop.caller.is_stopping();
+            let taken = if is_stopping { None } else { self.stop.run_until_cancelled(place_for(&mut queue, &self.places)).await };
+            let Some(taken) = taken else {
+                queue.rest().for_each(|Task { source, partition, urgency }| self.gathering.skip(&source, partition, urgency));
+                break;
+            };
+            let Some(place) = taken else { break };
+            // Before the next is begun: what these brought may speak against it.
+            while let Some(done) = open.try_join_next() {
+                self.take_in(done)?;
+            }
+            // Its breaker may have opened while a place was waited for.
+            let Some(Task { source, partition, urgency }) = queue.next() else { continue };
+            let stopped = self.workshop.caller.stopped_api(&source.provider.id, &source.dataset.id);
+            let objection = match (stopped, urgency) {
+                (Some(why), _) => Some(why),
+                (None, Urgency::Backlog) => self.calls.kept_back(&source.dataset.id, source.provider.reserve_calls).await,
+                (None, Urgency::Recent | Urgency::Known) => None,
+            };
+            if let Some(why) = objection {
+                self.gathering.put_off(&source, partition, why, urgency);
+                continue;
+            }
+            let work = worker::collect(self.workshop.clone(), Arc::clone(&source), partition, place);
+            open.spawn(async move { (source, urgency, work.await) });
+            if open.len() >= MOST_OPEN
+                && let Some(done) = open.join_next().await
+            {
+                self.take_in(done)?;
+            }
+        }
+        while let Some(done) = open.join_next().await {
+            self.take_in(done)?;
+        }
+        Ok(())
     }
-    gathering.finish().await
+
+    fn take_in(&mut self, done: Done) -> Result<(), WriterGone> {
+        let (source, urgency, brought) = done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        match brought? {
+            Brought::Report(report) => self.gathering.bring_in(source, report, urgency),
+            Brought::Elsewhere(partition, Elsewhere::InWork { .. }) => {
+                self.elsewhere.push(Task { source, partition, urgency });
+            }
+            Brought::Elsewhere(partition, Elsewhere::Done { verdict, why, promised, received }) => {
+                self.gathering.find(&source, Found { partition, verdict, why, promised, received }, urgency);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A place for the next partition, when one may be begun; `None` when none is left.
@@ -151,10 +188,4 @@ async fn place_for(queue: &mut Queue, places: &Places) -> Option<Place> {
     if queue.ready().await { Some(places.take().await) } else { None }
 }
 
-type Done = Result<(Arc<Source>, Urgency, Result<Report, WriterGone>), tokio::task::JoinError>;
-
-fn take_in(gathering: &mut Gathering, done: Done) -> Result<(), WriterGone> {
-    let (source, urgency, report) = done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
-    gathering.bring_in(source, report?, urgency);
-    Ok(())
-}
+type Done = Result<(Arc<Source>, Urgency, Result<Brought, WriterGone>), tokio::task::JoinError>;

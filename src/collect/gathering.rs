@@ -26,6 +26,15 @@ pub(super) struct Gathering {
     doubted: Vec<(Arc<Source>, Report)>,
 }
 
+/// What another run made of a partition.
+pub(super) struct Found {
+    pub(super) partition: Partition,
+    pub(super) verdict: Verdict,
+    pub(super) why: Option<String>,
+    pub(super) promised: Option<u64>,
+    pub(super) received: u64,
+}
+
 /// What the ended jobs of one dataset show together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Signs {
@@ -70,6 +79,24 @@ impl Gathering {
             Doubt::FirstEver => return self.doubted.push((source, report)),
         }
         self.add(&source, report);
+    }
+
+    /// Another run has collected it meanwhile: it counts as what it came to there, and its rows are not ours.
+    pub(super) fn find(&mut self, source: &Source, found: Found, urgency: Urgency) {
+        let Found { partition, verdict, why, promised, received } = found;
+        if verdict == Verdict::Deferred {
+            self.count_recent(urgency);
+        }
+        if received > 0 {
+            source.has_had_rows.store(true, Ordering::Relaxed);
+        }
+        self.harvest.add(verdict);
+        self.harvest.elsewhere += 1;
+        if !verdict.is_published() {
+            let why = format!("in another run: {}", why.unwrap_or_default());
+            let gap = not_begun(source, partition, verdict.as_str(), why);
+            self.harvest.add_gap(Gap { promised, received, ..gap });
+        }
     }
 
     /// Its API is left alone, or its turn has not come: the partition was not even begun.

@@ -8,6 +8,8 @@ use crate::model::verdict::Verdict;
 #[derive(Clone, Debug, Default)]
 pub struct Harvest {
     pub partitions: PartitionCounts,
+    /// Of the partitions, those that another run collected meanwhile.
+    pub elsewhere: u64,
     pub rows: RowCounts,
     pub gaps_total: u64,
     pub gaps: Vec<Gap>,
@@ -101,6 +103,7 @@ impl Harvest {
         self.rows.promised += other.rows.promised;
         self.rows.received += other.rows.received;
         self.rows.published += other.rows.published;
+        self.elsewhere += other.elsewhere;
         self.refused += other.refused;
         self.bugs += other.bugs;
         self.recent_deferred += other.recent_deferred;

@@ -14,7 +14,7 @@ use crate::reconcile::step::Step;
 use crate::reconcile::walk::Walk;
 use crate::store::Store;
 use crate::store::error::StoreError;
-use crate::store::job::{Job, Settled, Started};
+use crate::store::job::{Claim, Job, Planned, Settled, Started};
 
 use super::source::Source;
 use super::writer::{Desk, EndOrder, PageOrder, WriterGone};
@@ -27,6 +27,8 @@ pub enum Replayed {
     NotKept,
     /// The guards hold it, or the answers read now are not whole.
     NotPublished,
+    /// Another run is collecting it.
+    InWork,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +49,11 @@ pub async fn replay(
     now: fn() -> Timestamp,
 ) -> Result<Replayed, ReplayError> {
     let Some(bodies) = kept_bodies(source, partition, store).await? else { return Ok(Replayed::NotKept) };
-    let Started { job, read: left, stored } = desk.start(source.declared.clone(), partition.clone()).await?;
+    let claim = desk.start(source.declared.clone(), partition.clone(), Planned::Anyhow).await?;
+    let Started { job, read: left, stored } = match claim {
+        Claim::Started(started) => started,
+        Claim::Elsewhere(_) => return Ok(Replayed::InWork),
+    };
     // What a dead run left of the partition gives way to what is read now.
     let read_number = if stored.is_empty() { left } else { left.next() };
     if read_number != left {

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -9,10 +10,13 @@ use crate::caller::{KeyParam, PageRequest};
 use crate::definition::dataset::{Dataset, Paging};
 use crate::definition::dialect::Dialect;
 use crate::definition::provider::Provider;
+use crate::model::job::JobId;
 use crate::model::partition::Partition;
 use crate::model::secret::ServiceKey;
 use crate::reconcile::step::{Ask, PageRules};
 use crate::store::dataset::Declared;
+use crate::store::job::Planned;
+use crate::store::state::PartitionState;
 
 /// One dataset ready to be asked: its definitions, its key, and its tables in the store.
 #[derive(Debug)]
@@ -25,6 +29,8 @@ pub struct Source {
     /// Names the key in the ledger: a salted digest.
     pub key_id: String,
     pub declared: Declared,
+    /// The last job of each partition that had ended when the run was planned; `None` where nothing was planned.
+    planned: Option<HashMap<String, JobId>>,
     /// Whether any partition of it ever had a row. Until one has, proven zeros are not believed.
     pub(super) has_had_rows: AtomicBool,
 }
@@ -47,7 +53,17 @@ impl Source {
         past: Past,
     ) -> Self {
         let has_had_rows = AtomicBool::new(past == Past::HadRows);
-        Self { dataset, provider, dialect, key, key_id, declared, has_had_rows }
+        Self { dataset, provider, dialect, key, key_id, declared, planned: None, has_had_rows }
+    }
+
+    /// The same, in a run that was planned on these states: what has ended since was done by another.
+    pub fn planned_on(self, states: &[PartitionState]) -> Self {
+        let ended = states.iter().filter_map(|state| Some((state.key.clone(), state.last.as_ref()?.job)));
+        Self { planned: Some(ended.collect()), ..self }
+    }
+
+    pub(super) fn planned(&self, partition: &Partition) -> Planned {
+        self.planned.as_ref().map_or(Planned::Anyhow, |ended| Planned::After(ended.get(&partition.key()).copied()))
     }
 
     /// The provider's day at an instant, and the instant it ends.

@@ -17,7 +17,7 @@ use crate::reconcile::step::{Ask, Purpose, Step};
 use crate::reconcile::verification::RowSet;
 use crate::reconcile::walk::Walk;
 use crate::reconcile::walk::ahead::Unfit;
-use crate::store::job::{Ended, Job, Settled, Started, StoredPageFacts};
+use crate::store::job::{Claim, Elsewhere, Ended, Job, Settled, Started, StoredPageFacts};
 
 use super::ahead::Ahead;
 use super::calls::Calls;
@@ -38,6 +38,14 @@ pub(super) struct Workshop {
     /// How many of them over all walks.
     pub(super) ahead_slots: Arc<Semaphore>,
     pub(super) now: fn() -> Timestamp,
+}
+
+/// What became of a partition.
+#[derive(Clone, Debug)]
+pub(super) enum Brought {
+    Report(Report),
+    /// Another run has it: nothing was asked.
+    Elsewhere(Partition, Elsewhere),
 }
 
 /// What a worker brings home.
@@ -80,8 +88,12 @@ pub(super) async fn collect(
     source: Arc<Source>,
     partition: Partition,
     place: Place,
-) -> Result<Report, WriterGone> {
-    let Started { job, read, stored } = workshop.desk.start(source.declared.clone(), partition.clone()).await?;
+) -> Result<Brought, WriterGone> {
+    let planned = source.planned(&partition);
+    let Started { job, read, stored } = match workshop.desk.start(source.declared.clone(), partition.clone(), planned).await? {
+        Claim::Started(started) => started,
+        Claim::Elsewhere(elsewhere) => return Ok(Brought::Elsewhere(partition, elsewhere)),
+    };
     let dataset = source.dataset.id.clone();
     workshop.listener.hear(&Event::JobStarted { job: job.id(), dataset: dataset.clone(), partition: partition.clone() });
     let ahead = Ahead::new(workshop.caller.clone(), Arc::clone(&workshop.ahead_slots));
@@ -120,7 +132,7 @@ pub(super) async fn collect(
         // It is told once it is decided, at the end of the run.
         Doubt::FirstEver => {}
     }
-    Ok(report)
+    Ok(Brought::Report(report))
 }
 
 impl Report {

@@ -17,7 +17,7 @@ use crate::reconcile::ending::Ending;
 use crate::store::Store;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
-use crate::store::job::{Change, Changed, Decision, Ended, Job, JobEnd, JobStart, Started, StoredPage, Superseded};
+use crate::store::job::{Change, Changed, Claim, Decision, Ended, Job, JobEnd, JobStart, Planned, StoredPage, Superseded};
 
 /// The one writer of a run: a thread that does what workers send it, in order.
 ///
@@ -77,7 +77,7 @@ enum Order {
 
 /// What is stored together with what waits beside it.
 enum Write {
-    Start { declared: Declared, partition: Partition, reply: oneshot::Sender<Started> },
+    Start { declared: Declared, partition: Partition, planned: Planned, reply: oneshot::Sender<Claim> },
     Page(Box<PageOrder>, OwnedSemaphorePermit),
     Attempts(Vec<Attempt>),
     OpenRead { job: Job, read: ReadNumber },
@@ -128,9 +128,9 @@ impl Writer {
 }
 
 impl Desk {
-    /// Begins a job, or goes on with the one a dead run left.
-    pub async fn start(&self, declared: Declared, partition: Partition) -> Result<Started, WriterGone> {
-        self.ask(|reply| Order::Write(Write::Start { declared, partition, reply })).await
+    /// Begins a job, or goes on with the one a dead run left, unless another run has it.
+    pub async fn start(&self, declared: Declared, partition: Partition, planned: Planned) -> Result<Claim, WriterGone> {
+        self.ask(|reply| Order::Write(Write::Start { declared, partition, planned, reply })).await
     }
 
     /// Hands in a page, once there is room for it.
@@ -215,7 +215,7 @@ impl Scribe {
         for (write, changed) in writes.drain(..).zip(changed) {
             match (write, changed) {
                 // Whoever asked may be gone by now; what it asked for is done all the same.
-                (Write::Start { reply, .. }, Changed::Started(started)) => drop(reply.send(started)),
+                (Write::Start { reply, .. }, Changed::Claimed(claim)) => drop(reply.send(claim)),
                 (Write::End { reply, .. }, Changed::Ended(ended)) => drop(reply.send(ended)),
                 (Write::Page(order, _room), Changed::Stored) => {
                     self.listener.hear(&Event::PageStored { job: order.job.id(), rows: order.page.rows() });
@@ -229,8 +229,9 @@ impl Scribe {
 
     fn change<'a>(&'a self, write: &'a Write, now: Timestamp) -> Change<'a> {
         match write {
-            Write::Start { declared, partition, .. } => {
-                Change::Start(JobStart { run: self.run, declared, partition, max_age: OLDEST, now })
+            Write::Start { declared, partition, planned, .. } => {
+                let (run, planned) = (self.run, *planned);
+                Change::Start(JobStart { run, declared, partition, planned, max_age: OLDEST, now })
             }
             Write::Page(order, _) => Change::Page(StoredPage {
                 job: &order.job,

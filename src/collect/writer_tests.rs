@@ -75,13 +75,18 @@ async fn orders_of_any_kind_that_wait_together_are_one_transaction() {
     let job = world.start(SEOUL).await;
     let (start_reply, started) = oneshot::channel();
     let (end_reply, ended) = oneshot::channel();
-    let start = Write::Start { declared: world.declared.clone(), partition: partition_of(BUSAN), reply: start_reply };
+    let start = Write::Start {
+        declared: world.declared.clone(),
+        partition: partition_of(BUSAN),
+        planned: Planned::Anyhow,
+        reply: start_reply,
+    };
     let orders = vec![page(&job, 1, &["a", "b"]), Order::Write(start), page(&job, 2, &["c"]), end(&job, 3, end_reply)];
 
     let written = written(&world, orders).await;
     written.result.unwrap();
     assert_eq!(written.heard, [2, 1]);
-    assert!(started.await.unwrap().job.id() > job.id());
+    assert!(started.await.unwrap().started().unwrap().job.id() > job.id());
     assert_eq!(ended.await.unwrap().verdict, Verdict::Complete);
     let instants = "select count(distinct at) from (select stored_at as at from page
         union all select started_at from job where state = 'running' union all select ended_at from job where state = 'ended')";

@@ -21,6 +21,8 @@ pub struct RunResult {
     pub started_at: String,
     pub took_ms: u64,
     pub partitions: PartitionCounts,
+    /// Of the partitions, those that another run on the same store collected meanwhile.
+    pub elsewhere: u64,
     pub rows: RowCounts,
     pub calls: CallCounts,
     pub rate: RateSummary,
@@ -75,6 +77,7 @@ impl RunResult {
             started_at: format!("{started_at:.3}"),
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             partitions: harvest.partitions,
+            elsewhere: harvest.elsewhere,
             rows: harvest.rows,
             calls: CallCounts { pages: counts.pages, attempts: counts.attempts, retries: counts.retries, by_outcome },
             rate: RateSummary { rps_cap: caps.rate.per_second(), achieved_rps, concurrency: caps.concurrency },

@@ -15,6 +15,9 @@ pub fn summary(result: &RunResult, exit: Exit, next: &[String]) -> String {
     }
     let counts = &result.partitions;
     text.push_str(&format!("{}: {}\n", counted(counts.planned, "partition"), counts_in_words(counts)));
+    if result.elsewhere > 0 {
+        text.push_str(&format!("{} of them by other runs\n", grouped(result.elsewhere)));
+    }
     text.push_str(&format!("{} received, {} published\n", counted(result.rows.received, "row"), grouped(result.rows.published)));
     let cap = result.rate.rps_cap.map(|cap| format!(" of {cap}/s")).unwrap_or_default();
     text.push_str(&format!(

@@ -42,10 +42,11 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreSettings {
     pub url: String,
-    /// Of a store on PostgreSQL.
+    /// On PostgreSQL, like the two below.
     pub schema: Name,
-    /// Who is to read a store on PostgreSQL.
     pub reader_role: Option<Name>,
+    /// How long a host may be silent.
+    pub lease: Duration,
     pub keep_snapshots: bool,
     pub keep_bodies: bool,
     /// How long the ledger keeps a line for each request.
@@ -170,6 +171,7 @@ impl Settings {
                 network_files: read.switch("store.network_files"),
                 schema: read.name("store.schema").expect("the defaults set it; a test compares them with the schema"),
                 reader_role: read.name("store.reader_role"),
+                lease: read.duration("store.lease"),
             },
             definitions: read.path("paths.definitions").unwrap_or_default(),
             http: HttpSettings {

@@ -46,6 +46,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("store.url", Kind::StoreUrl),
     setting("store.schema", Kind::Name),
     setting("store.reader_role", Kind::OptionalName),
+    setting("store.lease", Kind::Duration),
     setting("store.keep_snapshots", Kind::Switch),
     setting("store.keep_bodies", Kind::Switch),
     setting("store.keep_attempts", Kind::Duration),

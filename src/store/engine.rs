@@ -8,8 +8,8 @@ use super::postgres::{Access, PostgresStore};
 use super::sqlite::SqliteStore;
 use super::tx::Tx;
 use super::url::{Place, StoreUrl};
-use super::{NetworkFiles, OpenMode};
-use crate::model::name::Name;
+use super::{OpenMode, StoreOptions};
+use crate::model::job::RunId;
 
 /// The database that a store is in.
 #[derive(Debug)]
@@ -19,22 +19,17 @@ pub enum Engine {
 }
 
 impl Engine {
-    pub async fn open(
-        url: &StoreUrl,
-        mode: OpenMode,
-        network_files: NetworkFiles,
-        reader_role: Option<Name>,
-    ) -> Result<Self, StoreError> {
+    pub async fn open(url: &StoreUrl, mode: OpenMode, options: StoreOptions) -> Result<Self, StoreError> {
         Ok(match url.place() {
-            Place::File(path) => Self::Sqlite(SqliteStore::open(path, mode, network_files).await?),
-            Place::Server(server) => Self::Postgres(Box::new(PostgresStore::open(server, mode, reader_role).await?)),
+            Place::File(path) => Self::Sqlite(SqliteStore::open(path, mode, options.network_files).await?),
+            Place::Server(server) => Self::Postgres(Box::new(PostgresStore::open(server, mode, options).await?)),
         })
     }
 
     pub async fn exists(url: &StoreUrl) -> Result<bool, StoreError> {
         match url.place() {
             Place::File(path) => Ok(path.exists()),
-            Place::Server(server) => match PostgresStore::open(server, OpenMode::ReadOnly, None).await {
+            Place::Server(server) => match PostgresStore::open(server, OpenMode::ReadOnly, StoreOptions::default()).await {
                 Ok(store) => {
                     store.close().await;
                     Ok(true)
@@ -66,6 +61,21 @@ impl Engine {
         match self {
             Self::Sqlite(store) => store.try_lock(holder),
             Self::Postgres(_) => Ok(CollectLock::shared()),
+        }
+    }
+
+    /// Keeps a run alive for others to see.
+    pub async fn hold(&self, run: RunId) {
+        match self {
+            Self::Sqlite(_) => (),
+            Self::Postgres(store) => store.hold(run).await,
+        }
+    }
+
+    pub async fn release(&self) {
+        match self {
+            Self::Sqlite(_) => (),
+            Self::Postgres(store) => store.release().await,
         }
     }
 

@@ -2,7 +2,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::model::job::{JobId, ReadNumber};
+use crate::model::job::{JobId, ReadNumber, RunId};
 use crate::model::name::Name;
 
 /// Why the store could not do what it was asked to.
@@ -59,6 +59,8 @@ pub enum StoreError {
     JobOver { job: JobId },
     #[error("job {job} was taken over by another worker; nothing of this one is stored any more")]
     Replaced { job: JobId },
+    #[error("nothing was heard of run {run} in store `{place}` for longer than its lease: its jobs are free for others")]
+    LeaseOver { place: StorePlace, run: RunId },
     #[error("a page of read {read} came for job {job}, of which read {open} is open")]
     OtherRead { job: JobId, read: ReadNumber, open: ReadNumber },
     #[error("job {job} received {received} rows, {stored} are stored")]
@@ -166,7 +168,7 @@ impl StoreError {
                 DatabaseFailure::Damaged => StoreErrorKind::Damaged,
                 DatabaseFailure::Unforeseen => StoreErrorKind::Bug,
             },
-            Self::Replaced { .. } => StoreErrorKind::Unreachable,
+            Self::Replaced { .. } | Self::LeaseOver { .. } => StoreErrorKind::Unreachable,
             Self::OpenedReadOnly { .. }
             | Self::JobRunning { .. }
             | Self::JobOver { .. }
@@ -218,6 +220,9 @@ impl StoreError {
             Self::NoFile => Some("copy a store on PostgreSQL with `pg_dump --schema=gapless DATABASE`"),
             Self::OnNetwork { .. } => Some("move the store to a local disk, or allow it with `store.network_files = true`"),
             Self::ReservedName { .. } => Some("give the dataset another `id`"),
+            Self::LeaseOver { .. } => {
+                Some("run again: what was stored until then is safe; `store.lease` says how long a host may be silent")
+            }
             Self::Replaced { .. } => Some("leave the other run alone; what this one stored until then is safe"),
             Self::OpenedReadOnly { .. }
             | Self::JobRunning { .. }

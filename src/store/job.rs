@@ -41,6 +41,32 @@ pub struct StoredPageFacts {
     pub row_hashes: Vec<RowHash>,
 }
 
+/// What came of asking for the job of a partition.
+#[derive(Clone, Debug)]
+pub enum Claim {
+    Started(Started),
+    /// Another run has it, on this host or another.
+    Elsewhere(Elsewhere),
+}
+
+/// How far another run has got with a partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// It is alive and at work: asked again after a while, it has ended or is dead.
+    InWork { run: RunId },
+    /// A job of it has ended since the work of this run was planned.
+    Done { verdict: Verdict, why: Option<String>, promised: Option<u64>, received: u64 },
+}
+
+/// What the plan of a run knew of the jobs of a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planned {
+    /// It is to be read whatever became of it since.
+    Anyhow,
+    /// This was its last job that had ended.
+    After(Option<JobId>),
+}
+
 #[derive(Debug)]
 struct Inner {
     id: JobId,
@@ -68,7 +94,7 @@ pub enum Change<'a> {
 /// What came of a [`Change`].
 #[derive(Clone, Debug)]
 pub enum Changed {
-    Started(Started),
+    Claimed(Claim),
     /// A page, attempts or the opening of a read.
     Stored,
     Ended(Ended),
@@ -80,6 +106,7 @@ pub struct JobStart<'a> {
     pub run: RunId,
     pub declared: &'a Declared,
     pub partition: &'a Partition,
+    pub planned: Planned,
     /// How old the oldest page of what a dead run left may be, to be gone on with.
     pub max_age: SignedDuration,
     pub now: Timestamp,
@@ -157,6 +184,16 @@ pub enum Settled {
     Waiting,
     /// Nothing visible changed. Its rows stay until they are decided on, or until the next job of the partition ends.
     Kept,
+}
+
+impl Claim {
+    /// The job, unless another run has it.
+    pub fn started(self) -> Option<Started> {
+        match self {
+            Self::Started(started) => Some(started),
+            Self::Elsewhere(_) => None,
+        }
+    }
 }
 
 impl Job {

@@ -38,13 +38,13 @@ use self::dataset::Declared;
 use self::engine::Engine;
 use self::error::StoreError;
 use self::history::History;
-use self::job::{Change, Changed, Decision, Ended, Job, JobEnd, JobStart, Settled, Started, StoredPage};
+use self::job::{Change, Changed, Claim, Decision, Ended, Job, JobEnd, JobStart, Settled, StoredPage};
 use self::kept::KeptPages;
 use self::ledger::{
     batch, breakers, content, held, jobs, pages, quota, reforms, regions, retention, settle, states, tables, takeover,
 };
 use self::lock::{CollectLock, LockError};
-pub use self::mode::{NetworkFiles, OpenMode};
+pub use self::mode::{NetworkFiles, OpenMode, StoreOptions};
 use self::state::{ApiState, BreakerChange, CoverageLine, PartitionState, ReformProgress};
 use self::url::StoreUrl;
 use crate::definition::dataset::Dataset;
@@ -74,23 +74,22 @@ impl Store {
     /// Errors: whatever is at `url` and is no whole store of ours, newer than this program, or on a network file system;
     /// nothing of it is changed.
     pub async fn open(url: &StoreUrl, mode: OpenMode) -> Result<Self, StoreError> {
-        Self::open_as(url, mode, NetworkFiles::Refused, None).await
+        Self::open_as(url, mode, StoreOptions::default()).await
     }
 
-    /// [`Store::open`], as the settings say: on a network file system because somebody who knows its locks allows it, and
-    /// readable for a role of the server.
-    pub async fn open_as(
-        url: &StoreUrl,
-        mode: OpenMode,
-        network_files: NetworkFiles,
-        reader_role: Option<Name>,
-    ) -> Result<Self, StoreError> {
-        Ok(Self { engine: Engine::open(url, mode, network_files, reader_role).await? })
+    /// [`Store::open`], as the settings say.
+    pub async fn open_as(url: &StoreUrl, mode: OpenMode, options: StoreOptions) -> Result<Self, StoreError> {
+        Ok(Self { engine: Engine::open(url, mode, options).await? })
     }
 
     /// Whether there is a store at `url`. Errors: what is there and can not be looked at.
     pub async fn exists(url: &StoreUrl) -> Result<bool, StoreError> {
         Engine::exists(url).await
+    }
+
+    /// Whether several runs collect into it at once.
+    pub fn is_shared(&self) -> bool {
+        !self.engine.is_of_one_run()
     }
 
     /// What it takes on the disk, in bytes.
@@ -113,17 +112,14 @@ impl Store {
         self.engine.check().await
     }
 
-    /// Compares the ledger, the rows and the kept bodies with each other and says what does not fit; changes nothing.
-    ///
-    /// All of it is of one moment. Takes as long as reading every row and unpacking every body.
+    /// Compares the ledger, the rows and the kept bodies of one moment with each other and says what does not fit; changes
+    /// nothing. Takes as long as reading every row and unpacking every body.
     pub async fn audit(&self) -> Result<Vec<Finding>, StoreError> {
         self.engine.read(ledger::audit::audit).await
     }
 
     /// Copies the whole store to a new file, as it is at one moment, while others write on; the file is there whole or
-    /// not at all.
-    ///
-    /// Errors: something that is there already.
+    /// not at all. Errors: something that is there already; a store on a server.
     pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
         self.engine.backup(to).await
     }
@@ -164,11 +160,15 @@ impl Store {
         if self.engine.is_of_one_run() && self.engine.read(jobs::has_unended_run).await? {
             self.check().await?;
         }
-        self.engine.write(|tx| jobs::begin_run(tx, command, version, now)).await
+        let run = self.engine.write(|tx| jobs::begin_run(tx, command, version, now)).await?;
+        self.engine.hold(run).await;
+        Ok(run)
     }
 
     pub async fn end_run(&self, run: RunId, exit_code: u8, now: Timestamp) -> Result<(), StoreError> {
-        self.engine.write(|tx| jobs::end_run(tx, run, exit_code, now)).await
+        self.engine.write(|tx| jobs::end_run(tx, run, exit_code, now)).await?;
+        self.engine.release().await;
+        Ok(())
     }
 
     /// Every partition of a dataset that was ever asked for, by key.
@@ -196,7 +196,7 @@ impl Store {
     /// What was left is gone on with under a new token, and whoever held the old one can write nothing more of it.
     /// It is lost instead, and its rows go, when the oldest page of its read is older than it may be or its definition
     /// has changed since. Errors: a job of this very run that has not ended.
-    pub async fn start_job(&self, start: JobStart<'_>) -> Result<Started, StoreError> {
+    pub async fn start_job(&self, start: JobStart<'_>) -> Result<Claim, StoreError> {
         self.engine.write(|tx| takeover::start(tx, &start)).await
     }
 

@@ -43,6 +43,12 @@ pub trait Session {
     /// Inserts the rows of a page, the fast way.
     fn insert_rows(&self, page: &StoredPage<'_>) -> Result<(), StoreError>;
 
+    /// Marks a run as alive: others leave its jobs alone until nothing is heard of it for as long as its lease.
+    fn hold(&self, run: RunId) -> Result<(), StoreError>;
+
+    /// A run has ended: it holds nothing any more.
+    fn release(&self, run: RunId) -> Result<(), StoreError>;
+
     /// Whether somebody still works on a run: what it holds is not to be taken from it.
     fn is_alive(&self, run: RunId) -> Result<bool, StoreError>;
 
@@ -132,6 +138,14 @@ impl<'a> Tx<'a> {
 
     pub fn insert_rows(&self, page: &StoredPage<'_>) -> Result<(), StoreError> {
         self.session.insert_rows(page)
+    }
+
+    pub fn hold(&self, run: RunId) -> Result<(), StoreError> {
+        self.session.hold(run)
+    }
+
+    pub fn release(&self, run: RunId) -> Result<(), StoreError> {
+        self.session.release(run)
     }
 
     /// Whether somebody still works on a run.

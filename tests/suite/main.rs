@@ -27,6 +27,7 @@ mod nights;
 mod outputs;
 mod postgres;
 mod quotas;
+mod sharing;
 mod signals;
 mod storm;
 mod sweep;

@@ -28,7 +28,7 @@ fn the_json_of_a_run_has_every_key_and_its_sums_are_right() {
     let json = run.json();
 
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
-    let top = "bound_by calls exit_code gaps gaps_total latency_ms partitions rate rows run started_at took_ms";
+    let top = "bound_by calls elsewhere exit_code gaps gaps_total latency_ms partitions rate rows run started_at took_ms";
     assert_eq!(keys(&json), top);
     let verdicts = "complete deferred empty failed held planned short skipped unverified";
     assert_eq!(keys(&json["partitions"]), verdicts);

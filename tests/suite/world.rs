@@ -129,6 +129,16 @@ impl World {
         self.start_writing_to(line, Stdio::piped())
     }
 
+    /// Starts the program as on a machine of its own, which shares nothing with others but the store and the portal.
+    pub fn start_on_host(&self, host: &str, line: &str) -> Running {
+        let temporary = self.temporary.path().join(host);
+        fs::create_dir_all(&temporary).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gapless"));
+        command.args(line.split_whitespace()).env_clear().envs(&self.environment).env("TMPDIR", temporary);
+        command.current_dir(&self.folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running(command.spawn().unwrap())
+    }
+
     pub fn start_writing_to(&self, line: &str, stdout: impl Into<Stdio>) -> Running {
         self.start_as(Command::new(env!("CARGO_BIN_EXE_gapless")), line, stdout)
     }

@@ -19,7 +19,7 @@ pub fn is_of_pages(changes: &[Change<'_>]) -> bool {
 
 fn make(tx: &Tx<'_>, change: &Change<'_>) -> Result<Changed, StoreError> {
     match change {
-        Change::Start(start) => takeover::start(tx, start).map(Changed::Started),
+        Change::Start(start) => takeover::start(tx, start).map(Changed::Claimed),
         Change::Page(page) => pages::store(tx, page).map(|()| Changed::Stored),
         Change::Attempts(attempts) => pages::record(tx, attempts).map(|()| Changed::Stored),
         Change::OpenRead { job, read } => jobs::open_read(tx, job, *read).map(|()| Changed::Stored),

@@ -32,11 +32,14 @@ pub fn has_unended_run(tx: &Tx<'_>) -> Result<bool, StoreError> {
 
 pub fn begin_run(tx: &Tx<'_>, command: &str, version: &str, now: Timestamp) -> Result<RunId, StoreError> {
     let run = tx.first(BEGIN_RUN, params![command, instant(now), version], |line| line.get(0))?;
-    Ok(RunId(run.expect("an inserted line is returned")))
+    let run = RunId(run.expect("an inserted line is returned"));
+    tx.hold(run)?;
+    Ok(run)
 }
 
 pub fn end_run(tx: &Tx<'_>, run: RunId, exit_code: u8, now: Timestamp) -> Result<(), StoreError> {
-    tx.execute(END_RUN, params![run.0, instant(now), exit_code]).map(drop)
+    tx.execute(END_RUN, params![run.0, instant(now), exit_code])?;
+    tx.release(run)
 }
 
 pub fn open_read(tx: &Tx<'_>, job: &Job, read: ReadNumber) -> Result<(), StoreError> {

@@ -10,10 +10,12 @@ use crate::model::record::RowHash;
 use crate::model::verdict::Verdict;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
-use crate::store::job::{Job, JobStart, Started, StoredPageFacts};
+use crate::store::job::{Claim, Elsewhere, Job, JobStart, Planned, Started, StoredPageFacts};
 use crate::store::param::params;
 use crate::store::tx::Tx;
 
+const LAST_ENDED: &str = "select id, verdict, why, promised_last, received from job
+    where partition = ?1 and state = 'ended' order by id desc limit 1";
 /// The age of a job is that of the oldest page it would go on from.
 const LIVE_JOB: &str = "select id, run, read, definition_hash,
     coalesce((select min(stored_at) from page where page.job = job.id and page.read = job.read), started_at) as since
@@ -33,20 +35,30 @@ struct Left {
     since: String,
 }
 
-pub fn start(tx: &Tx<'_>, start: &JobStart<'_>) -> Result<Started, StoreError> {
-    let JobStart { run, declared, partition, max_age, now } = *start;
+pub fn start(tx: &Tx<'_>, start: &JobStart<'_>) -> Result<Claim, StoreError> {
+    let JobStart { run, declared, partition, planned, max_age, now } = *start;
     let id = partition_id(tx, declared, partition)?;
+    if let Planned::After(planned) = planned
+        && let Some((last, done)) = last_ended(tx, id)?
+        && planned != Some(last)
+    {
+        return Ok(Claim::Elsewhere(done));
+    }
     let claimed = |job, token| Job::new(job, token, id, partition.clone(), declared.clone());
     if let Some(left) = left_of(tx, id)? {
-        if left.run == run || tx.is_alive(left.run)? {
+        if left.run == run {
             return Err(StoreError::JobRunning { job: left.job, partition: partition.key() });
+        }
+        if tx.is_alive(left.run)? {
+            return Ok(Claim::Elsewhere(Elsewhere::InWork { run: left.run }));
         }
         match objection(&left, declared, max_age, now) {
             None => {
                 let token = tx.random_token()?;
                 tx.execute(CLAIM_JOB, params![left.job.0, run.0, token.as_str()])?;
                 let job = claimed(left.job, token);
-                return Ok(Started { job, read: left.read, stored: stored(tx, declared, left.job, left.read)? });
+                let stored = stored(tx, declared, left.job, left.read)?;
+                return Ok(Claim::Started(Started { job, read: left.read, stored }));
             }
             Some(objection) => {
                 let why = format!("run {} ended without ending it, and {objection}", left.run);
@@ -58,7 +70,20 @@ pub fn start(tx: &Tx<'_>, start: &JobStart<'_>) -> Result<Started, StoreError> {
     let token = tx.random_token()?;
     let values = params![run.0, id.0, token.as_str(), declared.definition_hash(), instant(now)];
     let job = tx.first(NEW_JOB, values, |line| line.get(0).map(JobId))?.expect("an inserted line is returned");
-    Ok(Started { job: claimed(job, token), read: ReadNumber::FIRST, stored: Vec::new() })
+    Ok(Claim::Started(Started { job: claimed(job, token), read: ReadNumber::FIRST, stored: Vec::new() }))
+}
+
+fn last_ended(tx: &Tx<'_>, partition: PartitionId) -> Result<Option<(JobId, Elsewhere)>, StoreError> {
+    tx.first(LAST_ENDED, params![partition.0], |line| {
+        let verdict = line.spelled_as(1, Verdict::from_spelling)?;
+        let done = Elsewhere::Done {
+            verdict,
+            why: line.get(2)?,
+            promised: line.get(3)?,
+            received: line.get::<Option<u64>>(4)?.unwrap_or(0),
+        };
+        Ok((JobId(line.get(0)?), done))
+    })
 }
 
 fn left_of(tx: &Tx<'_>, partition: PartitionId) -> Result<Option<Left>, StoreError> {

@@ -3,6 +3,9 @@
 mod describe;
 mod dialect;
 mod failure;
+mod lease;
+#[cfg(test)]
+mod lease_tests;
 mod link;
 mod open;
 mod patience;
@@ -12,12 +15,14 @@ mod session;
 mod transaction;
 mod values;
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore};
 
+use self::lease::Heartbeat;
 use self::link::Link;
 use self::patience::Patience;
 pub use self::script::Access;
@@ -25,6 +30,7 @@ use self::transaction::Writer;
 use super::error::{StoreError, StorePlace};
 use super::param::params;
 use super::tx::Tx;
+use crate::model::job::RunId;
 use crate::model::name::Name;
 
 /// Connections that read at once, beside the one that writes.
@@ -39,6 +45,8 @@ pub struct PostgresStore {
     readers: Semaphore,
     /// Connections that wait for the next to read.
     idle: std::sync::Mutex<Vec<Link>>,
+    /// Of the run that writes.
+    heartbeat: std::sync::Mutex<Option<Heartbeat>>,
     /// Taken when the store is dropped.
     runtime: Option<Runtime>,
 }
@@ -51,6 +59,7 @@ struct Server {
     place: StorePlace,
     reader_role: Option<Name>,
     patience: Duration,
+    lease: Duration,
     handle: tokio::runtime::Handle,
 }
 
@@ -64,6 +73,26 @@ impl PostgresStore {
                 writer.close(&self.server);
             }
         });
+    }
+
+    /// From now on every write is one of this run: it shows that the lease is not over, and the lease is renewed.
+    pub async fn hold(&self, run: RunId) {
+        if let Some(writer) = &self.writer {
+            writer.lock().await.run = Some(run);
+            self.set_heartbeat(Some(Heartbeat::start(&self.server, run)));
+        }
+    }
+
+    /// The run has ended.
+    pub async fn release(&self) {
+        if let Some(writer) = &self.writer {
+            writer.lock().await.run = None;
+            self.set_heartbeat(None);
+        }
+    }
+
+    fn set_heartbeat(&self, heartbeat: Option<Heartbeat>) {
+        *self.heartbeat.lock().unwrap_or_else(PoisonError::into_inner) = heartbeat;
     }
 
     /// Does `work` in one transaction that has happened, to the disk, when the call returns.

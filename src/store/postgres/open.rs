@@ -14,12 +14,12 @@ use super::session::grant_reading;
 use super::transaction::{self, Writer};
 use super::{PATIENCE, PostgresStore, READERS, Server, failure};
 use crate::model::name::Name;
-use crate::store::OpenMode;
 use crate::store::blocking::blocking;
 use crate::store::error::{StoreError, StorePlace};
 use crate::store::param::params;
 use crate::store::tx::{Session, Tx};
 use crate::store::url::ServerUrl;
+use crate::store::{OpenMode, StoreOptions};
 
 /// How long opening waits for a server that starts, or has no connection left.
 const OPENING_PATIENCE: Duration = Duration::from_secs(10);
@@ -58,24 +58,25 @@ enum Standing {
 }
 
 impl PostgresStore {
-    pub async fn open(url: &ServerUrl, mode: OpenMode, reader_role: Option<Name>) -> Result<Self, StoreError> {
-        Self::open_with(url, mode, reader_role, PATIENCE).await
+    pub async fn open(url: &ServerUrl, mode: OpenMode, options: StoreOptions) -> Result<Self, StoreError> {
+        Self::open_with(url, mode, options, PATIENCE).await
     }
 
     /// [`PostgresStore::open`], trying again for another time what passes by itself.
     pub async fn open_with(
         url: &ServerUrl,
         mode: OpenMode,
-        reader_role: Option<Name>,
+        options: StoreOptions,
         patience: Duration,
     ) -> Result<Self, StoreError> {
+        let StoreOptions { reader_role, lease, network_files: _ } = options;
         let place = StorePlace::Server(url.to_string());
         let options = PgConnectOptions::from_url(&url.with_password()).map_err(|source| failure::of_sqlx(&place, source))?;
         let options = options.application_name("gapless").statement_cache_capacity(0).disable_statement_logging();
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("gapless-postgres").enable_all().build();
         let runtime = runtime.map_err(|source| failure::of_sqlx(&place, source.into()))?;
         let (schema, handle) = (url.schema().clone(), runtime.handle().clone());
-        let server = Server { options, schema, place, reader_role, patience, handle };
+        let server = Server { options, schema, place, reader_role, patience, lease, handle };
         let mut waiting = Patience::of(patience.min(OPENING_PATIENCE));
         let opened = loop {
             match blocking(|| open(&server, mode)) {
@@ -91,7 +92,8 @@ impl PostgresStore {
             }
         };
         let (readers, idle) = (Semaphore::new(READERS), std::sync::Mutex::default());
-        Ok(Self { server, writer, readers, idle, runtime: Some(runtime) })
+        let heartbeat = std::sync::Mutex::default();
+        Ok(Self { server, writer, readers, idle, heartbeat, runtime: Some(runtime) })
     }
 }
 

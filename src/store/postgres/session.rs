@@ -1,13 +1,15 @@
 //! An open transaction as the rules see it.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use sqlx::postgres::PgArguments;
 
+use super::lease::millis;
 use super::link::{Answer, Link, Order};
 use super::script::{literal, numbered, quoted};
 use super::values::{BinaryLine, ToldLine, arguments, names};
-use super::{describe, dialect, failure, rows};
+use super::{describe, dialect, failure, lease, rows};
 use crate::definition::dataset::Dataset;
 use crate::model::job::RunId;
 use crate::model::name::Name;
@@ -26,6 +28,7 @@ pub struct Handle<'a> {
     pub place: &'a StorePlace,
     /// Who is to read the tables, where somebody is named.
     pub reader_role: Option<&'a Name>,
+    pub lease: Duration,
 }
 
 impl Handle<'_> {
@@ -128,10 +131,17 @@ impl Session for Handle<'_> {
         }
     }
 
+    fn hold(&self, run: RunId) -> Result<(), StoreError> {
+        self.execute(lease::HOLD, &[run.0.into(), millis(self.lease).into()]).map(drop)
+    }
+
+    fn release(&self, run: RunId) -> Result<(), StoreError> {
+        self.execute(lease::RELEASE, &[run.0.into()]).map(drop)
+    }
+
     fn is_alive(&self, run: RunId) -> Result<bool, StoreError> {
-        const ALIVE: &str = "select exists (select 1 from lease where run = ?1 and lease_until > clock_timestamp())";
         let mut is_alive = false;
-        self.query(ALIVE, &[run.0.into()], &mut |line| {
+        self.query(lease::ALIVE, &[run.0.into()], &mut |line| {
             is_alive = line.get(0).map_err(|_| self.misread("a truth that is neither true nor false"))?;
             Ok(ControlFlow::Break(()))
         })?;

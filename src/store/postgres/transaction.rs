@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use super::link::{AnswerTime, Link, Order};
+use super::link::{Answer, AnswerTime, Link, Order};
 use super::patience::Patience;
 use super::script::{self, Access};
 use super::session::Handle;
-use super::{Server, failure};
+use super::values::{Told, ToldLine};
+use super::{Server, failure, lease};
+use crate::model::job::RunId;
 use crate::store::blocking::blocking;
 use crate::store::error::{DatabaseFailure, StoreError};
 use crate::store::tx::{Session, Tx};
@@ -23,6 +25,8 @@ pub struct Writer {
     link: Option<Link>,
     id: String,
     mark: i64,
+    /// The run whose writes these are: it must hold its lease.
+    pub run: Option<RunId>,
 }
 
 /// A transaction whose commit was not answered, with what it brought.
@@ -43,7 +47,7 @@ impl Writer {
         handle.execute(NEW_WRITER, &[id.as_str().into()])?;
         handle.execute(FORGET, &[])?;
         link.ask(Order::Script("commit".to_owned())).map_err(failed)?;
-        Ok(Self { link: Some(link), id, mark: 0 })
+        Ok(Self { link: Some(link), id, mark: 0, run: None })
     }
 
     /// Does `work` in one transaction and commits it, again from the start if need be.
@@ -75,7 +79,9 @@ impl Writer {
             None => server.connect(AnswerTime::Limited(ANSWER_TIMEOUT))?,
         };
         let failed = |source| failure::of_sqlx(&server.place, source);
-        link.ask(Order::Script(script::begin(&server.schema, access))).map_err(failed)?;
+        let mut begin = script::begin(&server.schema, access);
+        begin.extend(self.run.map(lease::question));
+        let begun = link.ask(Order::Script(begin)).map_err(failed)?;
         let handle = server.handle(&link);
         if let Some(before) = uncertain.take() {
             match self.committed(&handle) {
@@ -89,6 +95,12 @@ impl Writer {
                     return Err(error);
                 }
             }
+        }
+        if let Some(run) = self.run
+            && !is_held(&begun)
+        {
+            self.take_back(link);
+            return Err(StoreError::LeaseOver { place: server.place.clone(), run });
         }
         let done = match work(&Tx::new(&handle)) {
             Ok(done) => done,
@@ -151,8 +163,13 @@ impl Server {
     }
 
     pub fn handle<'a>(&'a self, link: &'a Link) -> Handle<'a> {
-        Handle { link, place: &self.place, reader_role: self.reader_role.as_ref() }
+        Handle { link, place: &self.place, reader_role: self.reader_role.as_ref(), lease: self.lease }
     }
+}
+
+/// The last answer to what a transaction begins with tells it.
+fn is_held(begun: &Answer) -> bool {
+    begun.rows.last().and_then(ToldLine::of).is_some_and(|line| line.0 == [Told::Integer(1)])
 }
 
 pub fn connect_reader(server: &Server) -> Result<Link, StoreError> {

@@ -7,7 +7,7 @@ use crate::definition::dataset::Dataset;
 use crate::model::name::Name;
 use crate::model::verdict::Verdict;
 use crate::store::error::{StoreError, StoreErrorKind};
-use crate::store::job::JobStart;
+use crate::store::job::{JobStart, Planned};
 
 const SEOUL: &str = "11110,2024-01";
 const COLUMNS: &str = "select \"column\", source_field, type, unit, label, label_ko from columns where dataset = 'apt_trade'";
@@ -107,8 +107,9 @@ async fn a_dataset_with_one_axis_of_values_has_its_view_too(mut world: World) {
     let declared = world.store.declare(&stations, Timestamp::UNIX_EPOCH).await.unwrap();
     let partition = crate::model::partition::Partition::new([(Name::literal("kind"), "air")]);
     let now = world.now();
-    let start = JobStart { run: world.run, declared: &declared, partition: &partition, max_age: MAX_AGE, now };
-    let job = world.store.start_job(start).await.unwrap().job;
+    let start =
+        JobStart { run: world.run, declared: &declared, partition: &partition, planned: Planned::Anyhow, max_age: MAX_AGE, now };
+    let job = world.store.start_job(start).await.unwrap().started().unwrap().job;
     world.page(&job, 1, 1, &apartments_page(&["a"])).await;
     world.end(&job, Verdict::Unverified, 1).await;
     world.assert_select("select kind, apt from station", &["air|a"]).await;

@@ -6,7 +6,7 @@ use crate::model::name::Name;
 use crate::model::outcome::Outcome;
 use crate::model::verdict::Verdict;
 use crate::store::error::StoreError;
-use crate::store::job::{Change, Changed, Ended, JobStart, Settled, StoredPage};
+use crate::store::job::{Change, Changed, Claim, Ended, JobStart, Planned, Settled, StoredPage};
 
 const SEOUL: &str = "11110,2024-01";
 const BUSAN: &str = "26110,2024-01";
@@ -53,7 +53,8 @@ async fn several_changes_are_all_made_or_none(mut world: World) {
         Change::Page(StoredPage { job, read, number: PageNumber(number), page, body: None, attempts: &[], now })
     };
     let (run, declared, busan) = (world.run, world.declared.clone(), partition_of(BUSAN));
-    let start = Change::Start(JobStart { run, declared: &declared, partition: &busan, max_age: MAX_AGE, now });
+    let start =
+        Change::Start(JobStart { run, declared: &declared, partition: &busan, planned: Planned::Anyhow, max_age: MAX_AGE, now });
     let attempts = [attempt(&job, 1, 4, 1, Outcome::Retry)];
     world.store.write_batch(&[stored(1), stored(2)]).await.unwrap();
     let twice = [
@@ -73,7 +74,7 @@ async fn several_changes_are_all_made_or_none(mut world: World) {
 
     let whole = [start, stored(3), Change::Attempts(&attempts), Change::End(end(&job, Verdict::Complete, 6, now))];
     let changed = world.store.write_batch(&whole).await.unwrap();
-    let [Changed::Started(begun), Changed::Stored, Changed::Stored, Changed::Ended(ended)] = &changed[..] else {
+    let [Changed::Claimed(Claim::Started(begun)), Changed::Stored, Changed::Stored, Changed::Ended(ended)] = &changed[..] else {
         panic!("not what came of each, in order: {changed:?}");
     };
     assert_eq!((begun.job.partition(), ended.settled), (&busan, Settled::Published { superseded_rows: 0 }));

@@ -4,6 +4,7 @@ mod audit;
 mod backup;
 mod breakers;
 mod definitions;
+mod engines;
 mod held;
 mod ledger;
 pub mod postgres;

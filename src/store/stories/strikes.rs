@@ -3,7 +3,7 @@ use jiff::SignedDuration;
 use super::stories;
 use super::world::{DATASET, MAX_AGE, World, dataset, end, partition_of};
 use crate::model::verdict::Verdict;
-use crate::store::job::JobStart;
+use crate::store::job::{JobStart, Planned};
 
 /// Fails.
 const SEOUL: &str = "11110,2024-01";
@@ -89,8 +89,9 @@ async fn a_failure_is_no_strike_when_only_another_dataset_came(mut world: World)
     let now = world.now();
     let declared = world.store.declare(&dataset(&DATASET.replacen("apt_trade", "apt_rent", 1)), now).await.unwrap();
     let partition = partition_of(BUSAN);
-    let start = JobStart { run: world.run, declared: &declared, partition: &partition, max_age: MAX_AGE, now };
-    let started = world.store.start_job(start).await.unwrap();
+    let start =
+        JobStart { run: world.run, declared: &declared, partition: &partition, planned: Planned::Anyhow, max_age: MAX_AGE, now };
+    let started = world.store.start_job(start).await.unwrap().started().unwrap();
     world.store.end_job(end(&started.job, Verdict::Empty, 0, now)).await.unwrap();
     assert_eq!(strikes(&world).await[0].1, 0);
     world.collected(BUSAN, &["b"], Verdict::Complete).await;

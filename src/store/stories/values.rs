@@ -4,7 +4,7 @@ use crate::model::name::Name;
 use crate::model::partition::Partition;
 use crate::model::tree::NodeKind::{Array, Boolean, Null, Number, Object, Text};
 use crate::model::verdict::Verdict;
-use crate::store::job::JobStart;
+use crate::store::job::{JobStart, Planned};
 
 const STORED: &str = "select apt, amount, area, dealt_on, detail, _unparsed, _extra from apt_trade_rows";
 
@@ -221,8 +221,9 @@ async fn dump_of_hostile_values(world: &mut World) -> Vec<String> {
     let now = world.now();
     let declared = world.store.declare(&dataset(EVERY_TYPE), now).await.unwrap();
     let partition = Partition::new([(Name::literal("kind"), "all")]);
-    let start = JobStart { run: world.run, declared: &declared, partition: &partition, max_age: MAX_AGE, now };
-    let job = world.store.start_job(start).await.unwrap().job;
+    let start =
+        JobStart { run: world.run, declared: &declared, partition: &partition, planned: Planned::Anyhow, max_age: MAX_AGE, now };
+    let job = world.store.start_job(start).await.unwrap().started().unwrap().job;
     world.page(&job, 1, 1, &page(&rows)).await;
     world.end(&job, Verdict::Complete, rows.len() as u64).await;
     assert_eq!(world.store.audit().await.unwrap(), []);

@@ -19,27 +19,27 @@ use crate::model::verdict::Verdict;
 use crate::store::cell::Cell;
 use crate::store::dataset::Declared;
 use crate::store::error::StoreError;
-use crate::store::job::{Job, JobEnd, JobStart, Settled, Started, StoredPage, Superseded};
+use crate::store::job::{Claim, Job, JobEnd, JobStart, Planned, Settled, Started, StoredPage, Superseded};
 use crate::store::lock::CollectLock;
-use crate::store::url::{self, StoreUrl};
+use crate::store::url::StoreUrl;
 use crate::store::{OpenMode, Store};
 
 /// A store with the dataset `apt_trade`, in a run.
 pub struct World {
-    place: Place,
+    pub(super) place: Place,
     pub store: Store,
     pub declared: Declared,
     pub run: RunId,
-    lock: CollectLock,
+    pub(super) lock: CollectLock,
     /// Moves on with every question, so that no two instants are equal.
-    now: Timestamp,
+    pub(super) now: Timestamp,
 }
 
 /// Where a backend keeps its store from one opening to the next.
-struct Place {
+pub struct Place {
     /// Of a store that is a file, and of what a story puts beside it.
-    folder: TempDir,
-    url: StoreUrl,
+    pub(super) folder: TempDir,
+    pub(super) url: StoreUrl,
 }
 
 const BEGIN: &str = "2026-11-29T18:00:00Z";
@@ -85,6 +85,15 @@ pub const DATASET: &str = r#"
     type = "json"
 "#;
 
+impl Place {
+    /// What a killed run holds on a server is free when its lease is over.
+    async fn forget_the_living(&self) {
+        if let Some(server) = self.url.server() {
+            postgres::tampered(server, "update lease set lease_until = clock_timestamp()").await;
+        }
+    }
+}
+
 impl World {
     pub async fn on_sqlite() -> Self {
         Self::on_sqlite_in(tempfile::tempdir().unwrap()).await
@@ -113,39 +122,8 @@ impl World {
     pub async fn killed_and_begun_again(self) -> Self {
         let Self { place, store, lock, now, .. } = self;
         drop((store, lock));
+        place.forget_the_living().await;
         Self::at(place, now).await
-    }
-
-    /// A new store on the same engine.
-    pub async fn another(&self) -> Self {
-        match self.place.url.place() {
-            url::Place::File(_) => Self::on_sqlite().await,
-            url::Place::Server(_) => Self::on_postgres().await.expect("there is one"),
-        }
-    }
-
-    /// The tables and views of the store.
-    pub async fn relations(&self) -> Vec<String> {
-        let sql = match self.place.url.place() {
-            url::Place::File(_) => "select name from sqlite_schema where type in ('table', 'view')",
-            url::Place::Server(_) => {
-                "select relname from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'v')"
-            }
-        };
-        self.select(sql).await
-    }
-
-    /// Everything that is made of tables, views and columns.
-    pub async fn schema(&self) -> Vec<String> {
-        let sql = match self.place.url.place() {
-            url::Place::File(_) => "select sql from sqlite_schema",
-            url::Place::Server(_) => {
-                "select a.attrelid::regclass, a.attname, a.atttypid::regtype, col_description(a.attrelid, a.attnum)
-                 from pg_attribute a join pg_class c on c.oid = a.attrelid
-                 where c.relnamespace = current_schema()::regnamespace order by c.relname, a.attnum"
-            }
-        };
-        self.select(sql).await
     }
 
     pub fn now(&mut self) -> Timestamp {
@@ -173,9 +151,23 @@ impl World {
     }
 
     pub async fn try_start(&mut self, partition: &str) -> Result<Started, StoreError> {
+        match self.claim(partition, Planned::Anyhow).await? {
+            Claim::Started(started) => Ok(started),
+            Claim::Elsewhere(elsewhere) => panic!("`{partition}` is at another run: {elsewhere:?}"),
+        }
+    }
+
+    pub async fn claim(&mut self, partition: &str, planned: Planned) -> Result<Claim, StoreError> {
         let (now, partition) = (self.now(), partition_of(partition));
         self.store
-            .start_job(JobStart { run: self.run, declared: &self.declared, partition: &partition, max_age: MAX_AGE, now })
+            .start_job(JobStart {
+                run: self.run,
+                declared: &self.declared,
+                partition: &partition,
+                planned,
+                max_age: MAX_AGE,
+                now,
+            })
             .await
     }
 
@@ -224,17 +216,6 @@ impl World {
     /// A file beside the store.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.place.folder.path().join(name)
-    }
-
-    /// Changes the store by hand, as no program should.
-    pub async fn tampered(&self, sql: &str) {
-        match self.place.url.place() {
-            url::Place::File(path) => {
-                let db = rusqlite::Connection::open(path).unwrap();
-                db.execute_batch(&format!("pragma foreign_keys = off; pragma ignore_check_constraints = on; {sql}")).unwrap();
-            }
-            url::Place::Server(server) => postgres::tampered(server, sql).await,
-        }
     }
 
     /// The rows of a query, cells joined by `|`.
