@@ -5,7 +5,9 @@
 #   postgres.sh install                    installs the packages where they are missing
 #   postgres.sh serve FOLDER PID [PORT]    makes a server in FOLDER and prints its URL; gone, folder and all, when PID is
 #   postgres.sh nextest                    the same for one run of nextest
-#   postgres.sh restart FOLDER MODE        stops (fast, immediate or kill) and starts again the server in FOLDER
+#   postgres.sh stop FOLDER MODE           stops the server in FOLDER: fast, immediate or kill
+#   postgres.sh start FOLDER               starts it again
+#   postgres.sh restart FOLDER MODE        both
 #   postgres.sh with COMMAND…              runs a command with GAPLESS_TEST_POSTGRES set to the URL of one
 set -euo pipefail
 
@@ -102,7 +104,7 @@ serve() {
   fi
 }
 
-restart() {
+stop() {
   local folder=$1 mode=$2 bin
   bin=$(programs)
   if [ "$mode" = kill ]; then
@@ -116,7 +118,11 @@ restart() {
   else
     as_user "$bin/pg_ctl" --pgdata="$folder/data" --mode="$mode" --wait stop >/dev/null
   fi
-  local try
+}
+
+restart() {
+  local folder=$1 try
+  stop "$folder" "$2"
   for try in 1 2 3 4 5 6 7 8 9 10; do
     if start "$folder" 2>/dev/null; then
       return
@@ -133,6 +139,8 @@ case ${1:-} in
     url=$(serve "$(mktemp -d /tmp/gapless-postgres.XXXXXX)" "$PPID")
     echo "GAPLESS_TEST_POSTGRES=$url" >>"$NEXTEST_ENV"
     ;;
+  stop) stop "$2" "$3" ;;
+  start) start "$2" ;;
   restart) restart "$2" "$3" ;;
   with)
     shift
@@ -141,7 +149,7 @@ case ${1:-} in
     "$@"
     ;;
   *)
-    sed -n '2,9s/^# \{0,1\}//p' "$here/postgres.sh" >&2
+    sed -n '2,11s/^# \{0,1\}//p' "$here/postgres.sh" >&2
     exit 2
     ;;
 esac

@@ -31,6 +31,6 @@ pub struct StoreOptions {
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { network_files: NetworkFiles::Refused, reader_role: None, lease: Duration::from_secs(60) }
+        Self { network_files: NetworkFiles::Refused, reader_role: None, lease: Duration::from_secs(90) }
     }
 }

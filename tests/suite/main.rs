@@ -27,6 +27,7 @@ mod nights;
 mod outputs;
 mod postgres;
 mod quotas;
+mod restarts;
 mod sharing;
 mod signals;
 mod storm;

@@ -1,5 +1,7 @@
 //! Errors of the driver as ours, and which of them pass by themselves.
 
+use std::io::ErrorKind;
+
 use crate::store::error::{DatabaseFailure, StoreError, StorePlace};
 
 pub fn of_sqlx(place: &StorePlace, source: sqlx::Error) -> StoreError {
@@ -34,11 +36,15 @@ pub fn passes(error: &StoreError) -> bool {
     }
 }
 
-/// Whether a server is there, but starts or has no connection left: a host that is not there is no reason to wait.
-pub fn is_starting_or_full(error: &StoreError) -> bool {
+/// Whether there was nobody to speak to at all.
+pub fn is_absence(error: &StoreError) -> bool {
     let StoreError::Database { source, .. } = error else { return false };
-    let Some(sqlx::Error::Database(error)) = source.downcast_ref::<sqlx::Error>() else { return false };
-    matches!(error.code().as_deref(), Some("57P03" | "53300"))
+    let Some(sqlx::Error::Io(error)) = source.downcast_ref::<sqlx::Error>() else { return false };
+    match error.kind() {
+        // The server went away in the middle of a word.
+        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => false,
+        _ => true,
+    }
 }
 
 /// Whether the server said that a commit failed, rather than fell silent over it.

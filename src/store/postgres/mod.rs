@@ -3,6 +3,8 @@
 mod describe;
 mod dialect;
 mod failure;
+#[cfg(test)]
+mod fault_tests;
 mod lease;
 #[cfg(test)]
 mod lease_tests;

@@ -21,9 +21,6 @@ use crate::store::tx::{Session, Tx};
 use crate::store::url::ServerUrl;
 use crate::store::{OpenMode, StoreOptions};
 
-/// How long opening waits for a server that starts, or has no connection left.
-const OPENING_PATIENCE: Duration = Duration::from_secs(10);
-
 /// Steps of the schema. One that has landed is never edited.
 const STEPS: [(i64, &str, &str); 2] = [
     (1, "ledger", include_str!("../../../migrations/postgres/0001_ledger.sql")),
@@ -77,10 +74,16 @@ impl PostgresStore {
         let runtime = runtime.map_err(|source| failure::of_sqlx(&place, source.into()))?;
         let (schema, handle) = (url.schema().clone(), runtime.handle().clone());
         let server = Server { options, schema, place, reader_role, patience, lease, handle };
-        let mut waiting = Patience::of(patience.min(OPENING_PATIENCE));
+        let (mut waiting, mut was_there) = (Patience::of(patience), false);
         let opened = loop {
             match blocking(|| open(&server, mode)) {
-                Err(error) if failure::is_starting_or_full(&error) && waiting.outlasts(&error).await => (),
+                Err(error) => {
+                    // A host that is not there is no reason to wait; one that went away will come back.
+                    was_there |= !failure::is_absence(&error);
+                    if !was_there || !waiting.outlasts(&error).await {
+                        break Err(error);
+                    }
+                }
                 opened => break opened,
             }
         };

@@ -22,7 +22,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// whether it happened.
 #[derive(Debug)]
 pub struct Writer {
-    link: Option<Link>,
+    pub(super) link: Option<Link>,
     id: String,
     mark: i64,
     /// The run whose writes these are: it must hold its lease.

@@ -4,10 +4,14 @@ use std::time::Duration;
 
 use super::postgres;
 use super::world::{DATASET, Place, World, dataset};
-use crate::store::url;
+use crate::store::url::{self, StoreUrl};
 use crate::store::{OpenMode, Store, StoreOptions};
 
 impl World {
+    pub fn url(&self) -> &StoreUrl {
+        &self.place.url
+    }
+
     /// The same store, in a run of another host that lets it go after so long a silence.
     pub async fn second_host(&self, lease: Duration) -> Self {
         let place = Place { folder: tempfile::tempdir().unwrap(), url: self.place.url.clone() };

@@ -15,7 +15,7 @@ mod reforms;
 mod retention;
 pub mod sent;
 #[allow(dead_code, reason = "the suite uses the rest")]
-mod server;
+pub mod server;
 mod strikes;
 mod takeover;
 mod values;

@@ -45,9 +45,22 @@ impl Server {
         output.status.success().then_some(Self { url, folder })
     }
 
+    /// Stops it and leaves it so.
+    pub fn stop(&self) {
+        self.ask(&["stop", "fast"]);
+    }
+
+    pub fn start_again(&self) {
+        self.ask(&["start"]);
+    }
+
     /// Stops it (`fast`, `immediate` or `kill`) and starts it again.
     pub fn restart(&self, mode: &str) {
-        let output = script().arg("restart").arg(&self.folder).arg(mode).output().unwrap();
+        self.ask(&["restart", mode]);
+    }
+
+    fn ask(&self, words: &[&str]) {
+        let output = script().arg(words[0]).arg(&self.folder).args(&words[1..]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 }
