@@ -175,8 +175,10 @@ impl Request {
     fn redirected(&self, response: &Response) -> Fault {
         let status = response.status().as_u16();
         let target = line(response.headers(), &LOCATION).and_then(|target| response.url().join(target).ok());
-        let target = target.as_ref().and_then(Url::host_str).unwrap_or("nowhere");
-        let why = format!("{} redirects to {target} (status {status}), which is not followed", self.host);
+        let why = match target.as_ref().and_then(Url::host_str) {
+            Some(target) => format!("{} redirects to {target} (status {status}), which is not followed", self.host),
+            None => format!("{} answers status {status}, which nobody asked for", self.host),
+        };
         Fault::answered(Trouble::plain(TroubleKind::Invalid, Scope::Job, why), status)
     }
 }

@@ -31,4 +31,5 @@ mod restarts;
 mod sharing;
 mod signals;
 mod storm;
+mod stranger;
 mod sweep;
