@@ -106,6 +106,8 @@ fn combinations_that_cannot_work_are_refused_with_the_arithmetic() {
         assert!(text.contains(part), "{file}: {text}");
     };
     check("[http]\nconnect_timeout = \"15s\"", "`http.connect_timeout` (15s) must be shorter than `http.read_timeout` (15s)");
+    check("[http]\nconnect_timeout = \"0s\"", "`http.connect_timeout` must be longer than 0s");
+    check("[http]\nread_timeout = \"0s\"", "`http.connect_timeout` (5s) must be shorter than `http.read_timeout` (0");
     check("[http]\nread_timeout = \"60s\"", "`http.read_timeout` (60s) must be shorter than `http.total_timeout` (60s)");
     check("[retry]\ntotal_timeout = \"80s\"", "the waits together (2s + 6s + 18s + 54s = 80s)");
     check("[retry]\ndelay = \"61s\"", "`retry.delay` (61s) is longer than `retry.max_delay` (60s)");

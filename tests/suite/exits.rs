@@ -250,3 +250,33 @@ fn a_run_that_cannot_call_anybody_ends_in_the_ledger_all_the_same() {
     assert_eq!(world.count("select count(*) from run where ended_at is null"), 0);
     assert_eq!((world.count("select count(*) from run where exit_code = 2"), world.requests().len()), (1, 1));
 }
+
+#[test]
+fn what_was_there_already_is_not_made_again() {
+    let world = World::playing("rows = 5");
+    world.run("init").exits(0);
+    world.file("gapless.toml", "# mine\n");
+    world.run("collect apt_trade --partition 11110,2024-01").exits(0);
+    let run = world.run("init").exits(2);
+    assert!(run.stderr.contains("`gapless.toml` is there already"), "{}", run.stderr);
+    assert_eq!(fs::read_to_string(world.folder().join("gapless.toml")).unwrap(), "# mine\n");
+    fs::remove_file(world.folder().join("gapless.toml")).unwrap();
+    world.run("init").exits(0);
+    assert_eq!(world.count("select count(*) from apt_trade"), 5, "a store that is there is used as it is");
+}
+
+#[test]
+fn with_nothing_to_do_a_command_says_so() {
+    let world = World::playing("rows = 5");
+    world.run("collect apt_trade --partition 11110,2024-01 --create").exits(0);
+    let check = |line: &str, exit: i32, said: &str| {
+        let run = world.run(line).exits(exit);
+        assert!(run.stdout.contains(said), "{line}: {}", run.stdout);
+    };
+    check("collect apt_trade --partition 11110,2024-01", 0, "nothing was due");
+    check("collect apt_trade --months 2024-01..2024-03 --regions 11110 --only failed", 0, "nothing was due");
+    check("replay apt_trade", 0, "0 partitions read again");
+    check("accept apt_trade 11110,2024-01", 3, "nothing of it is held");
+    check("why apt_trade 11110,2024-02", 0, "never asked for");
+    assert_eq!(world.requests().len(), 1);
+}

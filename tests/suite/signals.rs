@@ -134,6 +134,21 @@ fn a_run_with_its_calls_used_up_is_deferred() {
 }
 
 #[test]
+fn a_run_that_is_held_still_keeps_its_store_and_goes_on_where_it_was() {
+    let world = World::playing(SLOW);
+    let run = world.start(EIGHT);
+    world.wait_for_answers(4);
+    run.signal("STOP");
+    // What was on its way when it was stopped may still arrive.
+    let second = world.run("collect apt_trade --partition 11140,2024-01").exits(4);
+    assert!(second.stderr.contains("another run is collecting into this store"), "{}", second.stderr);
+    assert!(world.requests().iter().all(|line| line.param("LAWD_CD") == Some("11110")), "the second run called nobody");
+    run.signal("CONT");
+    run.ended().exits(0);
+    assert_all_true(&world);
+}
+
+#[test]
 fn a_store_that_is_taken_away_during_a_run_is_told_and_never_counts_as_whole() {
     let check = |take_away: fn(&Path), said: &str| {
         let world = World::playing(SLOW);

@@ -76,6 +76,22 @@ fn an_error_is_known_in_each_of_its_envelopes() {
 }
 
 #[test]
+fn an_error_wins_over_rows_and_total_beside_it() {
+    for (code, outcome) in [("22", Spent), ("30", Refused), ("99", Retry), ("77", Garbled), ("", Garbled)] {
+        let json = format!(
+            r#"{{"response":{{"header":{{"resultCode":"{code}","resultMsg":"x"}},"body":{{"items":{{"item":[{{"a":1}}]}},"totalCount":1}}}}}}"#
+        );
+        let xml = format!(
+            "<response><header><resultCode>{code}</resultCode><resultMsg>x</resultMsg></header>\
+             <body><items><item><a>1</a></item></items><totalCount>1</totalCount></body></response>"
+        );
+        for body in [json, xml] {
+            assert_eq!(judged(body.clone()).outcome(), outcome, "{body}");
+        }
+    }
+}
+
+#[test]
 fn a_name_wins_over_the_number_beside_it() {
     check("quota_99.json", 200, Spent, API, 0, None);
     check("gateway_22_per_second.xml", 200, SlowDown, ATTEMPT, 0, None);

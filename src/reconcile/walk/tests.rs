@@ -122,6 +122,16 @@ fn a_silent_cap_is_adopted_from_page_one() {
 }
 
 #[test]
+fn a_page_size_that_is_larger_than_asked_is_adopted_too() {
+    for (size, calls) in [(101, 3), (150, 2), (249, 2), (250, 1)] {
+        let mut source = Source { cap: size, ..Source::of(250) };
+        let ending = source.walk(|source, _, number, _| source.honest(number, size));
+        check(ending, Verdict::Complete, 250);
+        assert_eq!(source.calls, calls, "{size} rows a page where 100 were asked for");
+    }
+}
+
+#[test]
 fn a_page_with_other_rows_than_are_due_is_a_misfit() {
     let check_misfit = |rows: std::ops::Range<u32>, part: &str| {
         let error = Source::of(250)
