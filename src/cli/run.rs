@@ -22,6 +22,7 @@ use crate::settings::resolved::StoreSettings;
 use crate::store::Store;
 use crate::store::job::Superseded;
 use crate::store::lock::CollectLock;
+use crate::store::state::to_come;
 
 use super::error::CliError;
 use super::signal::{self, Ending};
@@ -157,7 +158,7 @@ async fn recall_blocks(tasks: &[Task], store: &Store, caller: &Caller, now: Time
     let sources: BTreeMap<_, _> = tasks.iter().map(|task| (&task.source.dataset.id, &task.source)).collect();
     for state in store.api_states().await? {
         let Some(source) = sources.get(&state.dataset).filter(|source| source.key_id == state.key_id) else { continue };
-        if let Some(until) = state.blocked_until.filter(|until| *until > now) {
+        if let Some(until) = to_come(state.blocked_until, now) {
             let why = state.why.unwrap_or_else(|| "an earlier run was told so".to_owned());
             caller.leave_alone(&source.provider.id, &source.dataset.id, until, &why);
         }
@@ -168,7 +169,7 @@ async fn recall_blocks(tasks: &[Task], store: &Store, caller: &Caller, now: Time
             BreakerState::Closed => {}
             // A run that ended while it was being found out whether the server is back begins with that.
             BreakerState::Open | BreakerState::HalfOpen => {
-                let until = change.open_until.unwrap_or(now);
+                let until = to_come(change.open_until, now).unwrap_or(now);
                 caller.reopen_breaker(&source.provider.id, &source.dataset.id, until, change.openings, &change.why);
             }
         }

@@ -164,7 +164,7 @@ fn quota_text(line: &Line, now: Timestamp) -> String {
         let limit = line.daily_calls.map_or(String::new(), |limit| format!(" of {}", grouped(limit)));
         let day = api.day.map_or(String::new(), |day| format!(" on {day}"));
         text.push_str(&format!("{}: {}{limit} used{day}", line.dataset, counted(api.calls, "call")));
-        if let Some(until) = api.blocked_until.filter(|until| *until > now) {
+        if let Some(until) = state::to_come(api.blocked_until, now) {
             let why = api.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
             text.push_str(&format!(", left alone until {until:.0}{why}"));
         }
@@ -179,7 +179,7 @@ fn is_in_trouble(breaker: &BreakerChange, dataset: &Name) -> bool {
 
 fn breaker_text(breaker: &BreakerChange, now: Timestamp) -> String {
     let BreakerChange { dataset, changed_at, open_until, why, .. } = breaker;
-    let then = match open_until.filter(|until| *until > now) {
+    let then = match state::to_come(*open_until, now) {
         Some(until) => format!("not asked before {until:.0}"),
         None => "the next run begins with a few calls".to_owned(),
     };

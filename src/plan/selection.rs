@@ -144,7 +144,9 @@ fn needs_person<D: Clone>(
 ) -> Option<NeedsPerson<D>> {
     let verdict = standing.last_verdict.filter(|verdict| has_failed(*verdict))?;
     let again_at = standing.last_ended?.checked_add(WEEK).ok()?;
-    let is_waiting = standing.strikes >= STRIKES && now < again_at.checked_sub(WEEK_SLACK).unwrap_or(again_at);
+    // A failure that is still to come was written while the clock was wrong: it is waited for no longer than one of now.
+    let waits = again_at.duration_since(now).unsigned_abs() <= WEEK + WEEK_SLACK;
+    let is_waiting = standing.strikes >= STRIKES && waits && now < again_at.checked_sub(WEEK_SLACK).unwrap_or(again_at);
     let (dataset, partition, strikes) = (dataset.clone(), partition.clone(), standing.strikes);
     (only == Only::Due && is_waiting).then_some(NeedsPerson { dataset, partition, verdict, strikes, again_at })
 }

@@ -69,6 +69,7 @@ fn a_partition_that_failed_on_three_days_waits_a_week_for_a_person() {
     assert_eq!(choose(2, "2026-11-29T03:00:00Z", Only::Due), (1, 0));
     assert_eq!(choose(3, "2026-11-29T03:00:00Z", Only::Due), (0, 1));
     assert_eq!(choose(3, "2026-11-23T03:00:00Z", Only::Due), (1, 0));
+    assert_eq!(choose(3, "2027-11-29T03:00:00Z", Only::Due), (1, 0), "a clock that was wrong");
     assert_eq!(choose(3, "2026-11-29T03:00:00Z", Only::Failed), (1, 0), "asked for by name");
 }
 

@@ -1,5 +1,5 @@
-use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::model::breaker::BreakerState;
 use crate::model::job::{JobId, PartitionId};
@@ -92,6 +92,16 @@ pub struct CoverageLine {
     pub standing: Option<Standing>,
 }
 
+/// No day of a provider ends later than this from now, whatever its zone and ours.
+const FARTHEST: SignedDuration = SignedDuration::from_hours(48);
+
+/// An instant of the ledger that is waited for at `now`.
+///
+/// One that is further off was written while the clock was wrong: it would keep a dataset from being asked for years.
+pub fn to_come(instant: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
+    instant.filter(|instant| *instant > now && instant.duration_since(now) <= FARTHEST)
+}
+
 /// What is remembered of one dataset asked with one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiState {
@@ -102,7 +112,7 @@ pub struct ApiState {
     pub day: Option<Date>,
     /// Calls of that day that were sent or are reserved.
     pub calls: u64,
-    /// Over when it is past.
+    /// Over when it is past; see [`to_come`].
     pub blocked_until: Option<Timestamp>,
     pub why: Option<String>,
 }

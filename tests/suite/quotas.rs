@@ -61,6 +61,25 @@ fn a_spent_quota_is_remembered_and_the_other_datasets_go_on() {
 }
 
 #[test]
+fn what_was_written_while_the_clock_was_wrong_keeps_nobody_waiting() {
+    let spent = r#"fault = [{ answer = { kind = "gateway1", code = "22" } }]"#;
+    let world = World::playing(spent).set("providers.data_go_kr.daily_calls", "45");
+    world.run(TWELVE).exits(6);
+    let in_a_year = rusqlite::Connection::open(world.folder().join("gapless.db")).unwrap().execute(
+        "update api_state set day = date(day, '+1 year'), calls = 45,
+         blocked_until = strftime('%Y-%m-%dT%H:%M:%fZ', blocked_until, '+1 year')",
+        [],
+    );
+    assert_eq!(in_a_year.unwrap(), 1);
+    let world = world.now_playing("rows = 250");
+    let status = world.run("status").exits(0);
+    assert!(!status.stdout.contains("left alone"), "{}", status.stdout);
+    world.run(TWELVE).exits(0);
+    assert_eq!(world.requests().len(), 36);
+    assert_eq!(world.query("select calls, day < date('now', '+3 days') from api_state"), [["36", "1"]]);
+}
+
+#[test]
 fn calls_are_kept_back_from_old_months_for_fresh_ones() {
     let world = World::playing("rows = 250")
         .set("providers.data_go_kr.daily_calls", "60")

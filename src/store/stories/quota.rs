@@ -19,6 +19,7 @@ stories![
     over_all_processes_no_day_has_more_than_its_limit,
     calls_that_were_not_sent_are_given_back_on_their_day_alone,
     a_clock_set_back_wins_no_calls,
+    a_day_that_is_far_away_is_not_counted_on,
     a_block_is_remembered_beside_the_count,
 ];
 
@@ -107,6 +108,14 @@ async fn a_clock_set_back_wins_no_calls(world: World) {
     assert_eq!(reserve(&world.store, TODAY, 90, 100).await, 10);
     assert_eq!(reserve(&world.store, TODAY, 90, 100).await, 0);
     world.assert_select("select day, calls from api_state", &["2026-11-30|100"]).await;
+}
+
+async fn a_day_that_is_far_away_is_not_counted_on(world: World) {
+    assert_eq!(reserve(&world.store, date(2027, 11, 29), 100, 100).await, 100);
+    assert_eq!(reserve(&world.store, TODAY, 60, 100).await, 60);
+    assert_eq!(reserve(&world.store, TODAY, 60, 100).await, 40);
+    world.assert_select("select day, calls from api_state", &["2026-11-29|100"]).await;
+    assert_eq!(reserve(&world.store, TOMORROW, 60, 100).await, 60);
 }
 
 async fn a_block_is_remembered_beside_the_count(world: World) {
