@@ -14,6 +14,7 @@ impl World {
         let db = Connection::open(self.folder().join("gapless.db")).unwrap();
         let moved = db.execute(
             "update job set held_on = date(held_on, '-1 day'),
+             ended_on = date(ended_on, '-1 day'),
              ended_at = strftime('%Y-%m-%dT%H:%M:%fZ', ended_at, '-1 day')",
             [],
         );

@@ -15,7 +15,7 @@ use crate::store::tx::Tx;
 
 const END_JOB: &str = "update job
     set state = 'ended', verdict = ?2, why = ?3, read = ?4, promised_first = ?5, promised_last = ?6, received = ?7,
-        distinct_rows = ?8, ended_at = ?9
+        distinct_rows = ?8, ended_at = ?9, ended_on = ?10
     where id = ?1";
 /// Two ranges of an index: an inequality would look at every row of the read that stays.
 const DROP_OTHER_PAGES: [&str; 2] =
@@ -69,6 +69,7 @@ fn settle_as(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<Settled, StoreError> {
         end.received,
         end.distinct,
         instant(end.now),
+        end.day.to_string(),
     ];
     tx.execute(END_JOB, line)?;
     drop_other_reads(tx, job, end.read)?;

@@ -12,7 +12,7 @@ use crate::store::tx::{Line, Misread, Tx};
 /// that is in question, not for each failure: a night on which nothing of a dataset came leaves a failure for each of its
 /// partitions, in a run full of other datasets' jobs.
 const STATES: &str = "with failure as materialized (
-        select f.partition, f.run, substr(f.ended_at, 1, 10) as day
+        select f.partition, f.run, coalesce(f.ended_on, substr(f.ended_at, 1, 10)) as day
         from partition p
         join job latest on latest.id = (select max(j.id) from job j where j.partition = p.id and j.state = 'ended')
         join job f on f.partition = p.id and f.state = 'ended' and f.verdict in ('failed', 'short')

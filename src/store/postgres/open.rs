@@ -22,9 +22,10 @@ use crate::store::url::ServerUrl;
 use crate::store::{OpenMode, StoreOptions};
 
 /// Steps of the schema. One that has landed is never edited.
-const STEPS: [(i64, &str, &str); 2] = [
+const STEPS: [(i64, &str, &str); 3] = [
     (1, "ledger", include_str!("../../../migrations/postgres/0001_ledger.sql")),
     (2, "breaker", include_str!("../../../migrations/postgres/0002_breaker.sql")),
+    (3, "ended_on", include_str!("../../../migrations/postgres/0003_ended_on.sql")),
 ];
 
 /// What is known of a step that was done.

@@ -30,9 +30,10 @@ pub const PAGE_BYTES: u32 = 16_384;
 const WRITER_CACHE_KB: u32 = 4_096;
 
 /// Steps of the schema. One that has landed is never edited.
-const STEPS: [(i64, &str, &str); 2] = [
+const STEPS: [(i64, &str, &str); 3] = [
     (1, "ledger", include_str!("../../../migrations/sqlite/0001_ledger.sql")),
     (2, "breaker", include_str!("../../../migrations/sqlite/0002_breaker.sql")),
+    (3, "ended_on", include_str!("../../../migrations/sqlite/0003_ended_on.sql")),
 ];
 
 pub async fn open(path: &Path, mode: OpenMode, busy_timeout: Duration) -> Result<SqliteStore, StoreError> {

@@ -13,6 +13,7 @@ const BUSAN: &str = "26110,2024-01";
 stories![
     a_partition_has_a_strike_for_each_day_it_failed_on,
     two_failures_on_one_day_are_one_strike,
+    the_day_of_a_failure_is_that_of_the_provider,
     a_failure_is_no_strike_when_nothing_of_its_dataset_came,
     a_failure_is_no_strike_when_only_another_dataset_came,
     a_failure_is_no_strike_when_only_another_run_of_the_day_brought_rows,
@@ -61,6 +62,17 @@ async fn two_failures_on_one_day_are_one_strike(world: World) {
     world.collected(SEOUL, &["a"], Verdict::Short).await;
     world.collected(BUSAN, &["b"], Verdict::Complete).await;
     check(strikes(&world).await, 1);
+}
+
+async fn the_day_of_a_failure_is_that_of_the_provider(mut world: World) {
+    world.collected(BUSAN, &["b"], Verdict::Complete).await;
+    // The instants of the story are all of one day in UTC.
+    world.ended_on(SEOUL, &["a"], Verdict::Failed, "2026-11-29").await;
+    world.ended_on(SEOUL, &["a"], Verdict::Failed, "2026-11-30").await;
+    check(strikes(&world).await, 2);
+    world.after(SignedDuration::from_hours(24));
+    world.ended_on(SEOUL, &["a"], Verdict::Failed, "2026-11-30").await;
+    check(strikes(&world).await, 2);
 }
 
 async fn a_failure_is_no_strike_when_nothing_of_its_dataset_came(world: World) {

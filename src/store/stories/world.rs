@@ -205,10 +205,15 @@ impl World {
 
     /// A whole job that was held, ended on a day of the provider.
     pub async fn held(&mut self, partition: &str, apartments: &[&str], day: &str) -> (Job, Settled) {
+        self.ended_on(partition, apartments, Verdict::Held, day).await
+    }
+
+    /// A job of one page, ended on a day of the provider.
+    pub async fn ended_on(&mut self, partition: &str, apartments: &[&str], verdict: Verdict, day: &str) -> (Job, Settled) {
         let job = self.start(partition).await;
         self.page(&job, 1, 1, &apartments_page(apartments)).await;
         let now = self.now();
-        let end = JobEnd { day: day.parse().unwrap(), ..end(&job, Verdict::Held, apartments.len() as u64, now) };
+        let end = JobEnd { day: day.parse().unwrap(), ..end(&job, verdict, apartments.len() as u64, now) };
         let settled = self.store.end_job(end).await.unwrap().settled;
         (job, settled)
     }
