@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gapless::definition::dataset::Dataset;
-use gapless::model::attempt::{Attempt, CallLabel};
+use gapless::model::attempt::{Attempt, CallLabel, Waits};
 use gapless::model::body::KeptBody;
 use gapless::model::job::{PageNumber, ReadNumber};
 use gapless::model::outcome::{Outcome, Scope};
@@ -144,6 +144,7 @@ async fn store(pages: &[Page], bodies: Option<&[String]>, count: u64, group: usi
             received,
             distinct: received,
             read: ReadNumber::FIRST,
+            store_wait: Duration::ZERO,
             superseded: Superseded::Removed,
             day: jiff::civil::date(2026, 11, 29),
             now: NOW,
@@ -251,6 +252,6 @@ fn attempt(declared: &Declared, partition: &Partition, job: gapless::model::job:
         code: Some("000".to_owned()),
         why: None,
         body_bytes: 600_000,
-        waited: Duration::ZERO,
+        waits: Waits::default(),
     }
 }

@@ -38,7 +38,7 @@ pub(super) async fn attempt<'p>(
     number: u32,
     admission: Admission<'p>,
 ) -> Heard<'p> {
-    let Admission { ticket, pass, permit, flight, at, waited } = admission;
+    let Admission { ticket, pass, permit, flight, at, waits } = admission;
     let mut record = Attempt {
         label: call.label.clone(),
         number,
@@ -51,7 +51,7 @@ pub(super) async fn attempt<'p>(
         code: None,
         why: None,
         body_bytes: 0,
-        waited,
+        waits,
     };
     let permits = provider.limits.concurrency;
     rules.listener.hear(&Event::AttemptStarted { label: call.label.clone(), number, in_flight: flight.count, permits });

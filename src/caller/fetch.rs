@@ -62,6 +62,7 @@ impl Asking<'_> {
         let mut tries = Tries::default();
         let mut doubt: Option<Doubt<'_>> = None;
         let mut ill_since: Option<Nanos> = None;
+        let mut retry_wait = Duration::ZERO;
         let dataset = &call.label.dataset;
         loop {
             let asker = if doubt.is_some() { Asker::Confirmer } else { Asker::Anyone };
@@ -69,7 +70,7 @@ impl Asking<'_> {
             if let Err(exhausted) = self.before_attempt(rules.ration.take(dataset)).await? {
                 return Err(provider.apis.leave_alone(dataset, exhausted.until, &exhausted.why).into());
             }
-            let admission = match self.before_attempt(provider.admit(dataset, asker, &mut seat)).await {
+            let mut admission = match self.before_attempt(provider.admit(dataset, asker, &mut seat)).await {
                 Ok(Ok(admission)) if rules.budget.take() => admission,
                 not_admitted => {
                     rules.ration.give_back(dataset);
@@ -78,6 +79,7 @@ impl Asking<'_> {
                     return Err(self.stopped());
                 }
             };
+            admission.waits.retry = std::mem::take(&mut retry_wait);
             let sent = admission.at;
             let Heard { heard, permit, pass, ticket } = attempt(rules, provider, call, tries.number(), admission).await;
             let (trouble, mut record, connection) = match heard {
@@ -147,6 +149,7 @@ impl Asking<'_> {
             let wait = then?;
             rested.map_err(|_| self.stopped())?;
             self.wait_to_retry(&mut seat, ended, wait).await?;
+            retry_wait = Duration::from_nanos(rules.clock.now().saturating_sub(ended));
         }
     }
 
@@ -232,7 +235,10 @@ fn conclude(rules: &Rules, attempts: &mut Vec<Attempt>, record: Attempt, next: N
         outcome = %attempt.outcome,
         http_status = attempt.http_status,
         took_ms = attempt.took.as_millis() as u64,
-        waited_ms = attempt.waited.as_millis() as u64,
+        retry_ms = attempt.waits.retry.as_millis() as u64,
+        pause_ms = attempt.waits.pause.as_millis() as u64,
+        permit_ms = attempt.waits.permit.as_millis() as u64,
+        slot_ms = attempt.waits.slot.as_millis() as u64,
         body_bytes = attempt.body_bytes,
         why = attempt.why.as_deref(),
         "attempt ended"

@@ -14,6 +14,7 @@ use super::ticket::Ticket;
 use super::traffic::{Pass, Traffic};
 use super::wire::Wire;
 use crate::definition::provider::Provider as Definition;
+use crate::model::attempt::Waits;
 use crate::model::event::Listener;
 use crate::model::name::Name;
 use crate::model::rate::Rate;
@@ -58,7 +59,7 @@ pub(super) struct Admission<'p> {
     pub(super) flight: Flight<'p>,
     /// When the request leaves: now.
     pub(super) at: Nanos,
-    pub(super) waited: Duration,
+    pub(super) waits: Waits,
 }
 
 /// A request on the wire.
@@ -120,36 +121,44 @@ impl Provider {
     ///
     /// A slot is reserved only with a permit in hand, so that it cannot go stale in a queue.
     pub(super) async fn admit(&self, dataset: &Name, asker: Asker, seat: &mut Seat) -> Result<Admission<'_>, LeftAlone> {
-        let asked = self.clock.now();
+        let mut waits = Waits::default();
         loop {
+            let asked = self.clock.now();
             let ticket = match self.apis.enter(dataset, asker) {
                 Ok(ticket) => ticket,
                 Err(Leave::Granted) => continue,
                 Err(Leave::Doubted) => {
                     seat.leave();
                     self.apis.resolved(dataset).await;
+                    waits.pause += since(asked, self.clock.now());
                     continue;
                 }
                 Err(Leave::Parked { .. }) => {
                     seat.leave();
                     self.apis.unparked(&[dataset]).await;
+                    waits.pause += since(asked, self.clock.now());
                     continue;
                 }
                 Err(Leave::LeftAlone(left)) => return Err(left),
             };
             let pass = self.traffic.pass(seat).await?;
+            let let_in = self.clock.now();
+            waits.pause += since(asked, let_in);
             let permit = self.permits.acquire().await.expect("permits are never closed");
+            let permitted = self.clock.now();
+            waits.permit += since(let_in, permitted);
             if self.traffic.is_dark_for(&pass) || !self.apis.admits(asker, &ticket) {
                 continue;
             }
             let at = self.pacer.turn().await;
+            waits.slot += since(permitted, at);
             // The slot of a call that finds the provider dark stays unused.
             if self.traffic.is_dark_for(&pass) || !self.apis.admits(asker, &ticket) {
                 continue;
             }
             let count = self.in_flight.fetch_add(1, Ordering::AcqRel) + 1;
             let flight = Flight { in_flight: &self.in_flight, count };
-            return Ok(Admission { ticket, pass, permit, flight, at, waited: Duration::from_nanos(at.saturating_sub(asked)) });
+            return Ok(Admission { ticket, pass, permit, flight, at, waits });
         }
     }
 
@@ -164,6 +173,10 @@ impl Provider {
         let midnight = now.tomorrow().and_then(|tomorrow| tomorrow.start_of_day());
         midnight.map_or(Timestamp::MAX, |midnight| midnight.timestamp())
     }
+}
+
+fn since(earlier: Nanos, later: Nanos) -> Duration {
+    Duration::from_nanos(later.saturating_sub(earlier))
 }
 
 impl Drop for Flight<'_> {

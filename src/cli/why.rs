@@ -9,7 +9,7 @@ use crate::report::number::{counted, grouped};
 use crate::report::output::printable;
 use crate::store::OpenMode;
 use crate::store::Store;
-use crate::store::history::{AttemptLine, History, JobLine, PageLine};
+use crate::store::history::{AttemptLine, History, JobLine, JobTime, PageLine};
 
 use super::args::WhyArgs;
 use super::error::CliError;
@@ -82,10 +82,28 @@ fn job_line(job: &JobLine) -> String {
     let distinct = job.distinct_rows.map_or(String::new(), |rows| format!(", {} distinct", grouped(rows)));
     let claims = if job.claims > 1 { format!(", taken over {} times", job.claims - 1) } else { String::new() };
     let why = job.why.as_deref().map(|why| format!("\n    {}", printable(why))).unwrap_or_default();
+    let time = time_told(&job.time);
     format!(
-        "  job {} of run {}, {:.0}: {verdict}; {promised}{received}{distinct}{claims}{why}\n",
+        "  job {} of run {}, {:.0}: {verdict}; {promised}{received}{distinct}{claims}{time}{why}\n",
         job.id, job.run, job.started_at
     )
+}
+
+/// Where the time went, the most first; what took none is left out.
+fn time_told(time: &JobTime) -> String {
+    let JobTime { network_ms, slot_ms, permit_ms, pause_ms, retry_ms, store_ms } = *time;
+    let mut parts = [
+        ("network", network_ms),
+        ("waiting for the rate", slot_ms),
+        ("waiting for a permit", permit_ms),
+        ("pauses", pause_ms),
+        ("waiting to retry", retry_ms),
+        ("the store", store_ms),
+    ];
+    parts.sort_by_key(|(_, ms)| std::cmp::Reverse(*ms));
+    let told: Vec<String> =
+        parts.iter().filter(|(_, ms)| *ms > 0).map(|(what, ms)| format!("{} ms {what}", grouped(*ms))).collect();
+    if told.is_empty() { String::new() } else { format!("\n    time: {}", told.join(", ")) }
 }
 
 fn attempt_line(attempt: &AttemptLine) -> String {

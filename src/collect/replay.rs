@@ -49,6 +49,7 @@ pub async fn replay(
     now: fn() -> Timestamp,
 ) -> Result<Replayed, ReplayError> {
     let Some(bodies) = kept_bodies(source, partition, store).await? else { return Ok(Replayed::NotKept) };
+    let desk = &desk.for_a_worker();
     let claim = desk.start(source.declared.clone(), partition.clone(), Planned::Anyhow).await?;
     let Started { job, read: left, stored } = match claim {
         Claim::Started(started) => started,
@@ -123,7 +124,7 @@ async fn settle(
 ) -> Result<Replayed, ReplayError> {
     let (day, _) = source.day(now());
     let why = Some("kept answers read again".to_owned());
-    let ended = desk.end(EndOrder { job, read, ending, why, day }).await?;
+    let ended = desk.end(EndOrder { job, read, ending, why, store_wait: desk.waited(), day }).await?;
     Ok(match ended.settled {
         Settled::Published { .. } | Settled::Unchanged | Settled::Accepted { .. } | Settled::Waiting => Replayed::Published,
         Settled::Kept => Replayed::NotPublished,

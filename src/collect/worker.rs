@@ -89,6 +89,7 @@ pub(super) async fn collect(
     partition: Partition,
     place: Place,
 ) -> Result<Brought, WriterGone> {
+    let workshop = Workshop { desk: workshop.desk.for_a_worker(), ..workshop };
     let planned = source.planned(&partition);
     let Started { job, read, stored } = match workshop.desk.start(source.declared.clone(), partition.clone(), planned).await? {
         Claim::Started(started) => started,
@@ -111,7 +112,8 @@ pub(super) async fn collect(
     let Worker { workshop, source, partition, place: _place, job, read, .. } = worker;
     let left = left.disbelieved(&source);
     let (day, _) = source.day((workshop.now)());
-    let end = EndOrder { job: job.clone(), read, ending: left.ending.clone(), why: left.why, day };
+    let store_wait = workshop.desk.waited();
+    let end = EndOrder { job: job.clone(), read, ending: left.ending.clone(), why: left.why, store_wait, day };
     let Ended { verdict, why, settled, suspicion } = workshop.desk.end(end).await?;
     let published = match settled {
         Settled::Published { .. } | Settled::Unchanged | Settled::Accepted { .. } => left.ending.received,

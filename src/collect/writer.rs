@@ -1,9 +1,12 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::time::Instant;
 
 use crate::model::attempt::Attempt;
 use crate::model::body::KeptBody;
@@ -35,6 +38,8 @@ pub struct Desk {
     orders: mpsc::Sender<Order>,
     /// For pages that are not on the disk yet. All else is small and takes none of it.
     room: Arc<Semaphore>,
+    /// What was waited at this desk and its clones, in nanoseconds.
+    waited: Arc<AtomicU64>,
 }
 
 /// The writer has stopped: the store failed, and [`Writer::finish`] says how.
@@ -66,6 +71,8 @@ pub struct EndOrder {
     pub read: ReadNumber,
     pub ending: Ending,
     pub why: Option<String>,
+    /// What the worker waited for the store.
+    pub store_wait: Duration,
     /// The provider's day.
     pub day: Date,
 }
@@ -108,7 +115,7 @@ impl Writer {
         listener: Arc<dyn Listener>,
     ) -> std::io::Result<Self> {
         let (orders, inbox) = mpsc::channel(MOST_AT_ONCE);
-        let desk = Desk { orders, room: Arc::new(Semaphore::new(room.max(1))) };
+        let desk = Desk { orders, room: Arc::new(Semaphore::new(room.max(1))), waited: Arc::default() };
         let scribe = Scribe { store, run, keeping, now, listener };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let thread = std::thread::Builder::new().name("writer".to_owned()).spawn(move || runtime.block_on(scribe.work(inbox)))?;
@@ -128,6 +135,16 @@ impl Writer {
 }
 
 impl Desk {
+    /// The same desk, for somebody whose waits are counted from now on.
+    pub fn for_a_worker(&self) -> Self {
+        Self { waited: Arc::default(), ..self.clone() }
+    }
+
+    /// What was waited for room and for answers.
+    pub fn waited(&self) -> Duration {
+        Duration::from_nanos(self.waited.load(Ordering::Relaxed))
+    }
+
     /// Begins a job, or goes on with the one a dead run left, unless another run has it.
     pub async fn start(&self, declared: Declared, partition: Partition, planned: Planned) -> Result<Claim, WriterGone> {
         self.ask(|reply| Order::Write(Write::Start { declared, partition, planned, reply })).await
@@ -135,7 +152,7 @@ impl Desk {
 
     /// Hands in a page, once there is room for it.
     pub async fn page(&self, page: PageOrder) -> Result<(), WriterGone> {
-        let room = Arc::clone(&self.room).acquire_owned().await.expect("it is never closed");
+        let room = self.counted(Arc::clone(&self.room).acquire_owned()).await.expect("it is never closed");
         self.send(Order::Write(Write::Page(Box::new(page), room))).await
     }
 
@@ -168,13 +185,20 @@ impl Desk {
     }
 
     async fn send(&self, order: Order) -> Result<(), WriterGone> {
-        self.orders.send(order).await.map_err(|_| WriterGone)
+        self.counted(self.orders.send(order)).await.map_err(|_| WriterGone)
     }
 
     async fn ask<T>(&self, order: impl FnOnce(oneshot::Sender<T>) -> Order) -> Result<T, WriterGone> {
         let (reply, answer) = oneshot::channel();
         self.send(order(reply)).await?;
-        answer.await.map_err(|_| WriterGone)
+        self.counted(answer).await.map_err(|_| WriterGone)
+    }
+
+    async fn counted<T>(&self, wait: impl Future<Output = T>) -> T {
+        let begun = Instant::now();
+        let done = wait.await;
+        self.waited.fetch_add(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        done
     }
 }
 
@@ -254,6 +278,7 @@ impl Scribe {
                 distinct: end.ending.distinct,
                 read: end.read,
                 superseded: self.keeping.superseded,
+                store_wait: end.store_wait,
                 day: end.day,
                 now,
             }),

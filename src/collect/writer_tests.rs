@@ -65,7 +65,7 @@ fn end(job: &Job, received: u64, reply: oneshot::Sender<Ended>) -> Order {
     let (promised_first, promised_last, distinct) = (promised, promised, received);
     let ending = Ending { verdict: Verdict::Complete, cause: None, promised_first, promised_last, received, distinct };
     let day = jiff::civil::date(2026, 11, 29);
-    let end = EndOrder { job: job.clone(), read: ReadNumber::FIRST, ending, why: None, day };
+    let end = EndOrder { job: job.clone(), read: ReadNumber::FIRST, ending, why: None, store_wait: Duration::ZERO, day };
     Order::Write(Write::End { end: Box::new(end), reply })
 }
 
@@ -127,7 +127,7 @@ async fn a_page_waits_for_room_and_nothing_else_does() {
     let mut world = World::on_sqlite().await;
     let job = world.start(SEOUL).await;
     let (orders, mut inbox) = mpsc::channel(MOST_AT_ONCE);
-    let desk = Desk { orders, room: Arc::new(Semaphore::new(1)) };
+    let desk = Desk { orders, room: Arc::new(Semaphore::new(1)), waited: Arc::default() };
     let order = |number| match page(&job, number, &["a"]) {
         Order::Write(Write::Page(order, _)) => *order,
         _ => unreachable!("it is a page"),

@@ -37,6 +37,25 @@ pub struct Attempt {
     pub why: Option<String>,
     /// Bytes of the body, decompressed.
     pub body_bytes: u64,
-    /// Waiting before it: for a permit, for a slot, for the provider's pause.
-    pub waited: Duration,
+    pub waits: Waits,
+}
+
+/// What an attempt waited for before it left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// After the try before it: the rest and the wait to retry.
+    pub retry: Duration,
+    /// For its API and its provider, which were not to be asked: a breaker, a doubt, a pause.
+    pub pause: Duration,
+    /// For one of the requests in flight to land.
+    pub permit: Duration,
+    /// For its turn at the rate.
+    pub slot: Duration,
+}
+
+impl Waits {
+    /// All of it but the wait to retry.
+    pub fn at_the_gates(&self) -> Duration {
+        self.pause + self.permit + self.slot
+    }
 }

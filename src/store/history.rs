@@ -33,6 +33,24 @@ pub struct JobLine {
     pub distinct_rows: Option<u64>,
     pub started_at: Timestamp,
     pub ended_at: Option<Timestamp>,
+    pub time: JobTime,
+}
+
+/// Where the time of a job went, in milliseconds. Pages that were asked for side by side add up to more than the job took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobTime {
+    /// From requests leaving to answers judged.
+    pub network_ms: u64,
+    /// Until the pacer's next slot.
+    pub slot_ms: u64,
+    /// Until a request in flight landed.
+    pub permit_ms: u64,
+    /// Until API and provider were to be asked again.
+    pub pause_ms: u64,
+    /// Between tries.
+    pub retry_ms: u64,
+    /// Until the store had taken what was handed in, but for the end of the job.
+    pub store_ms: u64,
 }
 
 /// One page that is or was stored.

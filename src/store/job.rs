@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
@@ -141,6 +142,8 @@ pub struct JobEnd<'a> {
     /// The read that counts; what other reads left is dropped.
     pub read: ReadNumber,
     pub superseded: Superseded,
+    /// What the worker waited for the store.
+    pub store_wait: Duration,
     /// The provider's day: it says whether a month is closed to the guards, and a held snapshot counts the days on which
     /// its rows were read again.
     pub day: Date,

@@ -5,15 +5,25 @@ use crate::model::name::Name;
 use crate::model::partition::Partition;
 use crate::model::verdict::Verdict;
 use crate::store::error::StoreError;
-use crate::store::history::{AttemptLine, History, JobLine, PageLine};
+use crate::store::history::{AttemptLine, History, JobLine, JobTime, PageLine};
 use crate::store::param::params;
 use crate::store::tx::{Line, Misread, Tx};
 
 const PARTITION: &str =
     "select id, published_job, published_at, checked_at, changed_at from partition where dataset = ?1 and key = ?2";
 const JOBS: &str =
-    "select id, run, verdict, why, claims, promised_first, promised_last, received, distinct_rows, started_at, ended_at
-    from job where partition = ?1 order by id desc";
+    "select id, run, verdict, why, claims, promised_first, promised_last, received, distinct_rows, started_at, ended_at,
+        coalesce(store_ms, 0), coalesce(cast(time.network as bigint), 0), coalesce(cast(time.slot as bigint), 0),
+        coalesce(cast(time.permit as bigint), 0), coalesce(cast(time.pause as bigint), 0), coalesce(cast(time.retry as bigint), 0)
+    from job
+    left join (select attempt.job as job, sum(took_ms) as network, sum(coalesce(slot_ms, 0)) as slot,
+            sum(coalesce(permit_ms, 0)) as permit,
+            sum(waited_ms - coalesce(slot_ms, 0) - coalesce(permit_ms, 0)) as pause, sum(coalesce(retry_ms, 0)) as retry
+        from attempt join job of_it on of_it.id = attempt.job
+        where of_it.partition = ?1
+        group by attempt.job) time on time.job = job.id
+    where partition = ?1
+    order by id desc";
 const PAGES: &str = "select read, number, rows, total, rows_hash, stored_at
     from page where job = ?1 order by read, number";
 const ATTEMPTS: &str = "select read, page, try, sent, sent_at, took_ms, waited_ms, outcome, http_status, code, why, body_bytes
@@ -54,6 +64,14 @@ fn job_line(line: &Line<'_>) -> Result<JobLine, Misread> {
         distinct_rows: line.get(8)?,
         started_at: line.spelled(9)?,
         ended_at: line.spelled_or_null(10)?,
+        time: JobTime {
+            store_ms: line.get(11)?,
+            network_ms: line.get(12)?,
+            slot_ms: line.get(13)?,
+            permit_ms: line.get(14)?,
+            pause_ms: line.get(15)?,
+            retry_ms: line.get(16)?,
+        },
     })
 }
 

@@ -18,8 +18,9 @@ const NEW_PAGE: &str = "insert into page (job, read, number, rows, total, rows_h
     values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const NEW_BODY: &str = "insert into body (job, read, page, raw_bytes, blake3, zstd) values (?1, ?2, ?3, ?4, ?5, ?6)";
 const NEW_ATTEMPT: &str = "insert into attempt
-    (job, read, page, try, sent, sent_at, took_ms, waited_ms, outcome, http_status, code, why, body_bytes)
-    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+    (job, read, page, try, sent, sent_at, took_ms, waited_ms, outcome, http_status, code, why, body_bytes,
+     retry_ms, permit_ms, slot_ms)
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
 const BODY: &str = "select raw_bytes, blake3, zstd from body where job = ?1 and read = ?2 and page = ?3";
 
 pub fn store(tx: &Tx<'_>, stored: &StoredPage<'_>) -> Result<(), StoreError> {
@@ -53,12 +54,15 @@ fn record_one(tx: &Tx<'_>, attempt: &Attempt) -> Result<(), StoreError> {
         attempt.sent,
         instant(attempt.sent_at),
         millis(attempt.took),
-        millis(attempt.waited),
+        millis(attempt.waits.at_the_gates()),
         attempt.outcome.as_str(),
         attempt.http_status,
         attempt.code.as_deref(),
         attempt.why.as_deref(),
         attempt.body_bytes,
+        millis(attempt.waits.retry),
+        millis(attempt.waits.permit),
+        millis(attempt.waits.slot),
     ];
     tx.execute(NEW_ATTEMPT, line).map(drop)
 }
@@ -70,6 +74,6 @@ pub fn body(tx: &Tx<'_>, job: JobId, read: ReadNumber, page: PageNumber) -> Resu
     })
 }
 
-fn millis(time: Duration) -> u64 {
+pub fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

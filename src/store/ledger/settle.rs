@@ -3,6 +3,7 @@
 use super::content::{content, published, row_count};
 use super::held::hold;
 use super::jobs::{drop_snapshot, open_read_of};
+use super::pages::millis;
 use super::publish::{Snapshot, publish};
 use super::spelling::instant;
 use crate::model::job::{JobId, ReadNumber};
@@ -15,7 +16,7 @@ use crate::store::tx::Tx;
 
 const END_JOB: &str = "update job
     set state = 'ended', verdict = ?2, why = ?3, read = ?4, promised_first = ?5, promised_last = ?6, received = ?7,
-        distinct_rows = ?8, ended_at = ?9, ended_on = ?10
+        distinct_rows = ?8, ended_at = ?9, ended_on = ?10, store_ms = ?11
     where id = ?1";
 /// Two ranges of an index: an inequality would look at every row of the read that stays.
 const DROP_OTHER_PAGES: [&str; 2] =
@@ -70,6 +71,7 @@ fn settle_as(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<Settled, StoreError> {
         end.distinct,
         instant(end.now),
         end.day.to_string(),
+        millis(end.store_wait),
     ];
     tx.execute(END_JOB, line)?;
     drop_other_reads(tx, job, end.read)?;

@@ -25,7 +25,7 @@ use crate::store::{OpenMode, StoreOptions};
 const STEPS: [(i64, &str, &str); 3] = [
     (1, "ledger", include_str!("../../../migrations/postgres/0001_ledger.sql")),
     (2, "breaker", include_str!("../../../migrations/postgres/0002_breaker.sql")),
-    (3, "ended_on", include_str!("../../../migrations/postgres/0003_ended_on.sql")),
+    (3, "time", include_str!("../../../migrations/postgres/0003_time.sql")),
 ];
 
 /// What is known of a step that was done.

@@ -33,7 +33,7 @@ const WRITER_CACHE_KB: u32 = 4_096;
 const STEPS: [(i64, &str, &str); 3] = [
     (1, "ledger", include_str!("../../../migrations/sqlite/0001_ledger.sql")),
     (2, "breaker", include_str!("../../../migrations/sqlite/0002_breaker.sql")),
-    (3, "ended_on", include_str!("../../../migrations/sqlite/0003_ended_on.sql")),
+    (3, "time", include_str!("../../../migrations/sqlite/0003_time.sql")),
 ];
 
 pub async fn open(path: &Path, mode: OpenMode, busy_timeout: Duration) -> Result<SqliteStore, StoreError> {

@@ -144,7 +144,12 @@ async fn an_older_schema_is_migrated_but_never_by_a_reader() {
 #[tokio::test]
 async fn a_store_of_the_first_step_is_brought_up_to_date_with_all_it_holds() {
     let (_folder, path) = made().await;
-    execute(&path, "drop table breaker_change; drop index job_held; alter table job drop column ended_on");
+    execute(&path, "drop table breaker_change; drop index job_held");
+    for (table, column) in
+        [("job", "ended_on"), ("job", "store_ms"), ("attempt", "retry_ms"), ("attempt", "permit_ms"), ("attempt", "slot_ms")]
+    {
+        execute(&path, &format!("alter table {table} drop column {column}"));
+    }
     execute(&path, "delete from _sqlx_migrations where version > 1");
     execute(&path, "insert into run (command, started_at, version) values ('x', '2026-11-29T18:00:00.000Z', '0.1.0')");
     let error = refused(&path, ReadOnly).await;

@@ -34,12 +34,12 @@ async fn every_request_has_its_line(mut world: World) {
     world.page(&job, 1, 1, &apartments_page(&["a"])).await;
     world
         .assert_select(
-            "select job, read, page, try, sent, sent_at, took_ms, waited_ms, outcome, http_status, code, why, body_bytes \
-             from attempt order by id",
+            "select job, read, page, try, sent, sent_at, took_ms, waited_ms, outcome, http_status, code, why, body_bytes, \
+             retry_ms, permit_ms, slot_ms from attempt order by id",
             &[
-                "1|1|1|1|0|2026-11-29T18:00:00.500Z|112|25|retry|NULL|NULL|connect: refused|2048",
-                "1|1|1|2|1|2026-11-29T18:00:00.500Z|112|25|slow_down|200|000|NULL|2048",
-                "1|1|1|1|1|2026-11-29T18:00:00.500Z|112|25|page|200|000|NULL|2048",
+                "1|1|1|1|0|2026-11-29T18:00:00.500Z|112|25|retry|NULL|NULL|connect: refused|2048|2000|1|20",
+                "1|1|1|2|1|2026-11-29T18:00:00.500Z|112|25|slow_down|200|000|NULL|2048|2000|1|20",
+                "1|1|1|1|1|2026-11-29T18:00:00.500Z|112|25|page|200|000|NULL|2048|2000|1|20",
             ],
         )
         .await;
@@ -107,8 +107,10 @@ async fn a_run_and_its_jobs_can_be_told_afterwards(mut world: World) {
     world
         .assert_select(
             "select run, partition, state, verdict, why, read, promised_first, promised_last, received, distinct_rows, \
-             definition_hash, started_at, ended_at from job",
-            &[&format!("1|1|ended|complete|NULL|1|1|1|1|1|{hash}|2026-11-29T18:00:01.000Z|2026-11-29T18:00:03.000Z")],
+             definition_hash, started_at, ended_at, ended_on, store_ms from job",
+            &[&format!(
+                "1|1|ended|complete|NULL|1|1|1|1|1|{hash}|2026-11-29T18:00:01.000Z|2026-11-29T18:00:03.000Z|2026-11-29|7"
+            )],
         )
         .await;
 }

@@ -1,4 +1,5 @@
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -8,7 +9,7 @@ use super::postgres;
 pub use super::sent::{SentRow, apartments_page, page};
 use crate::definition::dataset::Dataset;
 use crate::definition::region::RegionList;
-use crate::model::attempt::{Attempt, CallLabel};
+use crate::model::attempt::{Attempt, CallLabel, Waits};
 use crate::model::body::KeptBody;
 use crate::model::job::{PageNumber, ReadNumber, RunId};
 use crate::model::name::Name;
@@ -271,9 +272,14 @@ pub fn end(job: &Job, verdict: Verdict, received: u64, now: Timestamp) -> JobEnd
         distinct: received,
         read: ReadNumber(1),
         superseded: Superseded::Removed,
+        store_wait: ms(7),
         day: now.to_zoned_datetime(TimeZone::UTC).date(),
         now,
     }
+}
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
 }
 
 pub fn attempt(job: &Job, read: u32, page: u32, number: u32, outcome: Outcome) -> Attempt {
@@ -284,13 +290,13 @@ pub fn attempt(job: &Job, read: u32, page: u32, number: u32, outcome: Outcome) -
         number,
         sent: true,
         sent_at: "2026-11-29T18:00:00.5Z".parse().unwrap(),
-        took: std::time::Duration::from_millis(112),
+        took: ms(112),
         outcome,
         scope: Scope::Attempt,
         http_status: Some(200),
         code: Some("000".to_owned()),
         why: None,
         body_bytes: 2048,
-        waited: std::time::Duration::from_millis(25),
+        waits: Waits { retry: ms(2000), pause: ms(4), permit: ms(1), slot: ms(20) },
     }
 }
