@@ -293,3 +293,22 @@ async fn calls_refused_as_invalid_in_a_row_stop_their_api_before_another_goes() 
     world.fetch().await.unwrap_err();
     assert_eq!(blocks(&world), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_says_what_it_waited_for() {
+    let waits = async |limits: ProviderLimits, first: u16, calls: usize| {
+        let world = World::scripted(limits, retry_settings(), at_first(first, 1));
+        let fetched = world.fetch_many(calls).join_all().await;
+        let attempts = fetched.into_iter().flat_map(|call| call.unwrap().attempts);
+        let last = attempts.max_by_key(|attempt| attempt.sent_at).unwrap();
+        last.waits
+    };
+    let ms = Duration::from_millis;
+    let none = Waits::default();
+    assert_eq!(waits(limits(1, 0.0), 200, 1).await, none);
+    assert_eq!(waits(limits(1, 0.0), 200, 2).await, Waits { permit: ms(100), ..none });
+    assert_eq!(waits(limits(2, 2.0), 200, 2).await, Waits { slot: ms(500), ..none });
+    assert_eq!(waits(limits(1, 0.0), 500, 1).await, Waits { retry: ms(2000), ..none });
+    let paused = waits(limits(1, 0.0), 429, 1).await;
+    assert!(paused.pause > ms(500) && paused == Waits { pause: paused.pause, ..none }, "{paused:?}");
+}

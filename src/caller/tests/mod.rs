@@ -23,7 +23,7 @@ use super::*;
 use jiff::tz::TimeZone;
 
 use crate::decode::RawAnswer;
-use crate::model::attempt::{Attempt, CallLabel};
+use crate::model::attempt::{Attempt, CallLabel, Waits};
 use crate::model::event::{Event, NextStep};
 use crate::model::job::{JobId, PageNumber, ReadNumber};
 use crate::model::outcome::{Judgement, Outcome, Scope, Trouble, TroubleKind};
