@@ -26,6 +26,7 @@ mod status;
 mod terminal;
 mod why;
 
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
@@ -43,9 +44,12 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // A closed pipe under `--help` is no failure.
-            drop(error.print());
-            return ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { Exit::Whole.code() });
+            let exit = match error.print() {
+                _ if error.use_stderr() => Exit::Usage,
+                Err(failed) if failed.kind() != ErrorKind::BrokenPipe => Exit::LocalResource,
+                Ok(()) | Err(_) => Exit::Whole,
+            };
+            return ExitCode::from(exit.code());
         }
     };
     let mut terminal = Terminal::of_process(cli.quiet, cli.verbose);

@@ -139,6 +139,12 @@ fn a_full_disk_under_stdout_is_told_after_the_work_is_done() {
         let run = world.start_writing_to(&line, File::options().write(true).open("/dev/full").unwrap()).ended().exits(8);
         assert!(run.stderr.contains("stdout"), "{}", run.stderr);
         assert_eq!(world.count("select count(*) from coverage where verdict = 'complete'"), 6);
+        for line in
+            ["status", "why apt_trade 11110,2024-01", "audit", "config show", "datasets list", "man", "--help", "--version"]
+        {
+            let full = File::options().write(true).open("/dev/full").unwrap();
+            world.start_writing_to(line, full).ended().exits(8);
+        }
     }
 }
 
