@@ -144,7 +144,7 @@ impl Request {
         } else {
             (TroubleKind::Retry, Scope::Attempt, format!("{}: {}", self.phase(&error, http_status), name(&error)))
         };
-        let hint = find::<rustls::Error>(&error).filter(|tls| is_outdated(tls)).map(|_| OUTDATED.to_owned());
+        let hint = advice(&error).map(str::to_owned);
         let died_unanswered = http_status.is_none() && !is_connecting && is_closed(&error);
         let connection = if died_unanswered && !self.connected.is_new() { Connection::Stale } else { Connection::Other };
         let trouble = Trouble { hint, ..Trouble::plain(kind, scope, cause) };
@@ -214,6 +214,20 @@ fn innermost(error: &(dyn Error + 'static)) -> String {
     chain(error).last().unwrap_or(error).to_string()
 }
 
+/// What a person can do about a cause that will not heal by itself.
+fn advice(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    // Of the process, of the whole system.
+    const TOO_MANY_FILES: [i32; 2] = [24, 23];
+    let code_of = |cause: &(dyn Error + 'static)| cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+    if find::<rustls::Error>(error).is_some_and(is_outdated) {
+        Some(OUTDATED)
+    } else if chain(error).filter_map(code_of).any(|code| TOO_MANY_FILES.contains(&code)) {
+        Some("This machine ran out of file descriptors: raise `ulimit -n`, or lower `concurrency`.")
+    } else {
+        None
+    }
+}
+
 /// Whether the other side knows no encryption that is still safe.
 fn is_outdated(error: &rustls::Error) -> bool {
     use rustls::AlertDescription::{HandshakeFailure, InsufficientSecurity, ProtocolVersion};
@@ -248,5 +262,21 @@ fn name(error: &(dyn Error + 'static)) -> String {
         Some(io::ErrorKind::BrokenPipe | io::ErrorKind::NotConnected) => "connection closed".to_owned(),
         _ if is_incomplete => "connection closed".to_owned(),
         _ => innermost(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_descriptors_is_told_what_to_raise() {
+        let check = |code: i32, is_told: bool| {
+            let wrapped = io::Error::other(io::Error::from_raw_os_error(code));
+            assert_eq!(advice(&wrapped).is_some_and(|hint| hint.contains("ulimit -n")), is_told, "{wrapped}");
+        };
+        check(23, true);
+        check(24, true);
+        check(111, false);
     }
 }
