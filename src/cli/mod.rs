@@ -56,7 +56,14 @@ pub fn main() -> ExitCode {
     let format = cli.command.format();
     let runtime = tokio::runtime::Builder::new_multi_thread().max_blocking_threads(16).enable_all().build();
     let ended = match runtime {
-        Ok(runtime) => unbroken(|| runtime.block_on(dispatch(cli, &mut terminal))),
+        Ok(runtime) => {
+            let ended = unbroken(|| runtime.block_on(dispatch(cli, &mut terminal)));
+            if ended.is_err() {
+                // What is still under way ends with the process: a runtime shut down beneath it would make it panic.
+                std::mem::forget(runtime);
+            }
+            ended
+        }
         Err(source) => Err(CliError::local("the program cannot start its threads", source)),
     };
     let exit = ended.unwrap_or_else(|error| terminal.fail(&error, format));
