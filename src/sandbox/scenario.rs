@@ -2,6 +2,7 @@ use serde::Deserialize;
 
 use super::answer::Answer;
 use super::fault::{Fault, OneOrMany};
+use super::limiter::Limit;
 use super::regions::is_leaf;
 use super::service::Service;
 use super::sheet::{Sheet, TrueRow, partition_hash, true_row};
@@ -48,21 +49,6 @@ pub struct SizeRule {
     pub region: Option<OneOrMany<String>>,
     pub month: Option<OneOrMany<Month>>,
     pub rows: Spread,
-}
-
-/// How fast and how many at once a client may ask, and what it is told beyond that.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Limit {
-    /// Calls let in within any one second; refused ones do not count.
-    pub per_second: Option<u32>,
-    /// Calls in flight at once.
-    pub in_flight: Option<u32>,
-    /// Refuses everything for so long after a refusal; each further call begins that time anew. Milliseconds.
-    pub ban_ms: u64,
-    pub answer: Answer,
-    /// A refusal is quick, milliseconds.
-    pub wait_ms: u64,
 }
 
 /// Calls a service takes before it says that the day is spent. The portal's day lasts as long as the portal.
@@ -183,18 +169,6 @@ impl Default for Scenario {
             limit: None,
             quota: None,
             faults: Vec::new(),
-        }
-    }
-}
-
-impl Default for Limit {
-    fn default() -> Self {
-        Self {
-            per_second: None,
-            in_flight: None,
-            ban_ms: 0,
-            answer: Answer::Gateway3 { code: "23".to_owned(), status: None, retry_after: None },
-            wait_ms: 14,
         }
     }
 }

@@ -1,4 +1,4 @@
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,11 @@ use super::answer::{Answer, Reply};
 use super::content::Content;
 use super::fault::{ConnectionAge, Fault, KeyEcho};
 use super::journal::Played;
+use super::limiter::Limiter;
 use super::page::{Asked, Page};
 use super::render::{Format, render};
 use super::request::{Key, KeySeen, Request};
-use super::scenario::{Limit, Scenario};
+use super::scenario::Scenario;
 use super::service::Service;
 use super::spoil::spoil;
 use super::spread::mix;
@@ -41,9 +42,7 @@ enum Speech {
 
 #[derive(Default)]
 struct Memory {
-    /// When the calls of the last second were let in.
-    let_in: VecDeque<Instant>,
-    banned_until: Option<Instant>,
+    limiter: Limiter,
     first_request: Option<Instant>,
     spent: HashMap<Service, u64>,
     /// How often page 1 of a partition was served.
@@ -81,7 +80,7 @@ impl Stage {
         let memory = &mut *self.memory.lock().expect("nothing panics while it decides");
         let since_first = now.duration_since(*memory.first_request.get_or_insert(now));
         if let Some(limit) = &self.scenario.limit
-            && let Some(played) = memory.judge_speed(limit, in_flight, now)
+            && let Some(played) = memory.limiter.refuses(limit, in_flight, now)
         {
             return Play::refusal(played, limit.answer.clone(), format, Duration::from_millis(limit.wait_ms));
         }
@@ -162,22 +161,6 @@ impl Play {
 }
 
 impl Memory {
-    /// Why a call is refused for its speed, if it is.
-    fn judge_speed(&mut self, limit: &Limit, in_flight: u32, now: Instant) -> Option<Played> {
-        while self.let_in.front().is_some_and(|let_in| now.duration_since(*let_in) >= Duration::from_secs(1)) {
-            self.let_in.pop_front();
-        }
-        let is_banned = self.banned_until.is_some_and(|until| now < until);
-        let is_fast = limit.per_second.is_some_and(|most| self.let_in.len() >= most as usize);
-        let is_many = limit.in_flight.is_some_and(|most| in_flight > most);
-        if !(is_banned || is_fast || is_many) {
-            self.let_in.push_back(now);
-            return None;
-        }
-        self.banned_until = (limit.ban_ms > 0).then(|| now + Duration::from_millis(limit.ban_ms));
-        Some(if is_banned || is_fast { Played::TooFast } else { Played::TooMany })
-    }
-
     /// Whether a rule has not yet played its `times` for this page; if so, this is one of them.
     fn may_play(&mut self, rule: usize, fault: &Fault, cell: &Cell, page: u64) -> bool {
         let Some(times) = fault.times else { return true };
