@@ -1,11 +1,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::SemaphorePermit;
-
 use super::body::{self, Answer, Judged};
 use super::call::Call;
 use super::fetch::Rules;
+use super::permits::Permit;
 use super::provider::{Admission, Provider};
 use super::retry::Connection;
 use super::stop::Stopped;
@@ -20,7 +19,7 @@ use crate::model::outcome::{Outcome, Scope, Trouble};
 /// What came of an attempt, with what it still holds.
 pub(super) struct Heard<'p> {
     pub(super) heard: Result<(Answer, KeptBody, Attempt), Unanswered>,
-    pub(super) permit: SemaphorePermit<'p>,
+    pub(super) permit: Permit<'p>,
     pub(super) pass: Pass<'p>,
     pub(super) ticket: Ticket<'p>,
 }
@@ -53,7 +52,7 @@ pub(super) async fn attempt<'p>(
         body_bytes: 0,
         waits,
     };
-    let permits = provider.limits.concurrency;
+    let permits = provider.permits.most();
     rules.listener.hear(&Event::AttemptStarted { label: call.label.clone(), number, in_flight: flight.count, permits });
     let heard = rules.stop.during(exchange(provider, call, &mut record)).await;
     record.took = Duration::from_nanos(rules.clock.now().saturating_sub(at));

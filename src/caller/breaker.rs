@@ -249,7 +249,7 @@ impl Closed {
         if self.failures_in_a_row >= settings.failures_in_a_row {
             return Some(format!("{} failures in a row{last}", self.failures_in_a_row));
         }
-        let is_watched = self.watched_since.is_some_and(|since| now - since >= nanos(settings.window));
+        let is_watched = self.watched_since.is_some_and(|since| now.saturating_sub(since) >= nanos(settings.window));
         let enough = if is_watched { lowest } else { settings.min_calls };
         (counts.all >= enough && counts.reach(settings.failure_rate)).then(|| {
             let Counts { all, failed } = counts;

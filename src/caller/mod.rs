@@ -73,6 +73,7 @@ mod fetch;
 mod http;
 mod pacer;
 mod pause;
+mod permits;
 mod place;
 mod provider;
 mod ration;
@@ -82,6 +83,7 @@ mod retry;
 mod retry_after;
 mod slowdown;
 mod stop;
+mod surroundings;
 #[cfg(test)]
 mod tests;
 mod ticket;
@@ -93,7 +95,6 @@ mod wire;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -104,16 +105,14 @@ pub use fetch::Random;
 pub use http::ClientError;
 pub use pacer::Pacer;
 pub use place::{Place, Places};
-pub use provider::{LimitsError, ProviderLimits};
+pub use provider::{LimitsError, Pace, ProviderLimits};
 pub use ration::{Exhausted, Ration, Unrationed};
 pub use request::{KeyParam, PageRequest};
+pub use surroundings::{CallerSettings, Surroundings};
 pub use tls::CaFileError;
 
-use crate::model::event::Listener;
 use crate::model::name::Name;
-use crate::settings::breaker::Breakers;
-use crate::settings::http::HttpSettings;
-use crate::settings::retry::RetrySettings;
+use crate::model::rate::Rate;
 use api::{Apis, Asker, Leave};
 use budget::Budget;
 use fetch::Rules;
@@ -127,31 +126,6 @@ use wire::Wire;
 pub struct Caller {
     rules: Arc<Rules>,
     providers: Arc<HashMap<Name, Provider>>,
-}
-
-/// How a run calls.
-#[derive(Clone, Debug)]
-pub struct CallerSettings {
-    /// One for each provider that will be asked.
-    pub providers: Vec<ProviderLimits>,
-    pub http: HttpSettings,
-    pub retry: RetrySettings,
-    pub breakers: Breakers,
-    /// Attempts the whole run may make; `None` is no limit.
-    pub max_calls: Option<u64>,
-    /// How long the run may last: nobody waits at a breaker for what comes later.
-    pub max_runtime: Option<Duration>,
-}
-
-/// What a caller takes from the world around it.
-#[derive(Clone)]
-pub struct Surroundings {
-    pub clock: Clock,
-    /// For the jitter of retry waits.
-    pub random: Random,
-    pub listener: Arc<dyn Listener>,
-    /// Counts the calls of the day.
-    pub ration: Arc<dyn Ration>,
 }
 
 /// A caller that cannot be made.
@@ -221,7 +195,7 @@ impl Caller {
     /// let provider = Name::literal("open_data");
     /// let rate = Rate::PerSecond(40.0);
     /// let (concurrency, invalid_in_a_row, zone) = (4, 5, jiff::tz::TimeZone::UTC);
-    /// let limits = ProviderLimits { provider: provider.clone(), concurrency, rate, invalid_in_a_row, zone };
+    /// let limits = ProviderLimits { provider: provider.clone(), concurrency, rate, invalid_in_a_row, pace: Pace::Careful, zone };
     /// let (http, retry) = (HttpSettings::default(), RetrySettings::default());
     /// let settings =
     ///     CallerSettings { providers: vec![limits], http, retry, breakers: Breakers::none(), max_calls: None, max_runtime: None };
@@ -303,6 +277,13 @@ impl Caller {
         if let Some(provider) = self.providers.get(provider) {
             // Whoever waits looks for itself which of them it was.
             let _ = self.rules.stop.before(provider.apis.unparked(datasets)).await;
+        }
+    }
+
+    /// Other limits for a provider from now on: at least one request in flight.
+    pub fn steer(&self, provider: &Name, rate: Rate, concurrency: u32) {
+        if let Some(provider) = self.providers.get(provider) {
+            provider.steer(provider::interval(rate), concurrency);
         }
     }
 

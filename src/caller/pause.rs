@@ -16,6 +16,7 @@ pub(super) struct Pause {
     /// End of the dark time before.
     light_since: Option<Nanos>,
     patience: Duration,
+    forgotten_after: Duration,
 }
 
 #[derive(Debug)]
@@ -77,7 +78,12 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
 
 impl Pause {
     pub(super) fn new(patience: Duration) -> Self {
-        Self { dark: None, length: FIRST_PAUSE, light_since: None, patience }
+        Self { dark: None, length: FIRST_PAUSE, light_since: None, patience, forgotten_after: FORGOTTEN_AFTER }
+    }
+
+    /// One that begins with the first pause each time.
+    pub(super) fn forgetful(patience: Duration) -> Self {
+        Self { forgotten_after: Duration::ZERO, ..Self::new(patience) }
     }
 
     /// Which way a call takes that asks `now`. An answer `AsCanary` must be followed by a refusal, a success or
@@ -120,7 +126,7 @@ impl Pause {
             }
             (None, Witness::SentAt(sent)) if self.light_since.is_some_and(|since| sent < since) => Refused::SameEvent,
             (None, Witness::SentAt(_) | Witness::Canary) => {
-                let is_fresh = self.light_since.is_none_or(|since| now.saturating_sub(since) > nanos(FORGOTTEN_AFTER));
+                let is_fresh = self.light_since.is_none_or(|since| now.saturating_sub(since) > nanos(self.forgotten_after));
                 self.length = if is_fresh { FIRST_PAUSE } else { (self.length * 2).min(LONGEST_PAUSE) };
                 let pause = self.length.max(asked);
                 let until = now.saturating_add(nanos(pause));

@@ -2,13 +2,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use tokio::sync::{Semaphore, SemaphorePermit};
-
 use super::api::{Apis, Asker, Leave, LeftAlone};
 use super::clock::{Clock, Nanos, later};
 use super::pacer::Pacer;
+use super::permits::{Permit, Permits};
 use super::place::Seat;
 use super::ticket::Ticket;
 use super::traffic::{Pass, Traffic};
@@ -18,6 +15,8 @@ use crate::model::attempt::Waits;
 use crate::model::event::Listener;
 use crate::model::name::Name;
 use crate::model::rate::Rate;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 /// How much of one provider may be asked, over all workers.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +27,18 @@ pub struct ProviderLimits {
     pub rate: Rate,
     /// Calls of one dataset that are refused as invalid in a row before it is left alone, at least 1.
     pub invalid_in_a_row: u32,
+    pub pace: Pace,
     /// Whose midnight ends the day of a daily quota.
     pub zone: TimeZone,
+}
+
+/// Who sets the pace below the rate of the limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// It is lowered after refusals for speed and rises again.
+    Careful,
+    /// Nobody: whoever made the caller steers it.
+    Steered,
 }
 
 /// Limits that cannot be kept.
@@ -43,7 +52,7 @@ pub enum LimitsError {
 pub(super) struct Provider {
     pub(super) limits: ProviderLimits,
     pub(super) traffic: Traffic,
-    permits: Semaphore,
+    pub(super) permits: Permits,
     pacer: Arc<Pacer>,
     pub(super) wire: Box<dyn Wire>,
     in_flight: AtomicU32,
@@ -55,7 +64,7 @@ pub(super) struct Provider {
 pub(super) struct Admission<'p> {
     pub(super) ticket: Ticket<'p>,
     pub(super) pass: Pass<'p>,
-    pub(super) permit: SemaphorePermit<'p>,
+    pub(super) permit: Permit<'p>,
     pub(super) flight: Flight<'p>,
     /// When the request leaves: now.
     pub(super) at: Nanos,
@@ -78,6 +87,7 @@ impl ProviderLimits {
             concurrency: provider.concurrency,
             rate: provider.rps,
             invalid_in_a_row: provider.invalid_in_a_row,
+            pace: Pace::Careful,
             zone,
         }
     }
@@ -87,10 +97,15 @@ impl ProviderLimits {
         if self.concurrency == 0 {
             return Err(LimitsError::NoPermit { provider: self.provider.clone() });
         }
-        Ok(match self.rate {
-            Rate::PerSecond(rate) => Duration::from_secs_f64(1.0 / rate),
-            Rate::Unlimited => Duration::ZERO,
-        })
+        Ok(interval(self.rate))
+    }
+}
+
+/// Time between two requests at a rate; zero is no limit.
+pub(super) fn interval(rate: Rate) -> Duration {
+    match rate {
+        Rate::PerSecond(rate) => Duration::from_secs_f64(1.0 / rate),
+        Rate::Unlimited => Duration::ZERO,
     }
 }
 
@@ -104,9 +119,9 @@ impl Provider {
         listener: Arc<dyn Listener>,
         apis: Apis,
     ) -> Self {
-        let traffic = Traffic::new(limits.provider.clone(), patience, Arc::clone(&pacer), clock.clone(), listener);
+        let traffic = Traffic::new(&limits, patience, Arc::clone(&pacer), clock.clone(), listener);
         Self {
-            permits: Semaphore::new((limits.concurrency as usize).min(Semaphore::MAX_PERMITS)),
+            permits: Permits::new(limits.concurrency),
             limits,
             traffic,
             pacer,
@@ -144,7 +159,7 @@ impl Provider {
             let pass = self.traffic.pass(seat).await?;
             let let_in = self.clock.now();
             waits.pause += since(asked, let_in);
-            let permit = self.permits.acquire().await.expect("permits are never closed");
+            let permit = self.permits.acquire().await;
             let permitted = self.clock.now();
             waits.permit += since(let_in, permitted);
             if self.traffic.is_dark_for(&pass) || !self.apis.admits(asker, &ticket) {
@@ -160,6 +175,12 @@ impl Provider {
             let flight = Flight { in_flight: &self.in_flight, count };
             return Ok(Admission { ticket, pass, permit, flight, at, waits });
         }
+    }
+
+    /// Other limits from now on.
+    pub(super) fn steer(&self, interval: Duration, concurrency: u32) {
+        self.permits.set_most(concurrency);
+        self.pacer.set_cap(interval);
     }
 
     /// Nobody asks for this dataset before the wait is over.

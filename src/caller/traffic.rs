@@ -8,6 +8,7 @@ use super::clock::{Clock, Nanos, later, nanos};
 use super::pacer::Pacer;
 use super::pause::{Pause, Refused, Way, Witness};
 use super::place::Seat;
+use super::provider::{Pace, ProviderLimits};
 use super::slowdown::Slowdown;
 use crate::model::event::{Event, Listener};
 use crate::model::name::Name;
@@ -15,6 +16,7 @@ use crate::model::name::Name;
 /// Whether and how fast one provider may be asked: what its refusals for speed do to all its calls.
 pub(super) struct Traffic {
     provider: Name,
+    pace: Pace,
     pacer: Arc<Pacer>,
     clock: Clock,
     listener: Arc<dyn Listener>,
@@ -43,9 +45,27 @@ pub(super) struct Canary<'t> {
 const SHORT: Duration = Duration::from_secs(1);
 
 impl Traffic {
-    pub(super) fn new(provider: Name, patience: Duration, pacer: Arc<Pacer>, clock: Clock, listener: Arc<dyn Listener>) -> Self {
-        let lights = Mutex::new(Lights { pause: Pause::new(patience), slowdown: Slowdown::new() });
-        Self { provider, pacer, clock, listener, lights, changed: watch::Sender::new(()) }
+    pub(super) fn new(
+        limits: &ProviderLimits,
+        patience: Duration,
+        pacer: Arc<Pacer>,
+        clock: Clock,
+        listener: Arc<dyn Listener>,
+    ) -> Self {
+        let pause = match limits.pace {
+            Pace::Careful => Pause::new(patience),
+            Pace::Steered => Pause::forgetful(patience),
+        };
+        let lights = Mutex::new(Lights { pause, slowdown: Slowdown::new() });
+        Self {
+            provider: limits.provider.clone(),
+            pace: limits.pace,
+            pacer,
+            clock,
+            listener,
+            lights,
+            changed: watch::Sender::new(()),
+        }
     }
 
     /// Waits until the provider may be asked; long waits outside the worker's place.
@@ -100,7 +120,7 @@ impl Traffic {
             let mut lights = self.lights();
             let refused = lights.pause.refused(now, witness, asked, why);
             if let Refused::NewEvent { .. } = refused {
-                self.pacer.set_share(lights.slowdown.refused(now));
+                self.slow_down(lights.slowdown.refused(now));
             }
             refused
         };
@@ -120,7 +140,7 @@ impl Traffic {
         let dark = {
             let mut lights = self.lights();
             if let Some(share) = lights.slowdown.answered(now) {
-                self.pacer.set_share(share);
+                self.slow_down(share);
             }
             lights.pause.answered(now, witness)
         };
@@ -136,6 +156,13 @@ impl Traffic {
         match pass {
             Pass::Open => {}
             Pass::Canary(_) => self.refused(pass, sent, asked, why),
+        }
+    }
+
+    fn slow_down(&self, share: f64) {
+        match self.pace {
+            Pace::Careful => self.pacer.set_share(share),
+            Pace::Steered => {}
         }
     }
 

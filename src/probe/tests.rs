@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use super::limits::{Finding, Measurement, Proof, ProofVerdict, proof, prove};
 use super::stand::without_limits;
 use super::{pauses, permits};
-use crate::caller::{CallerSettings, ProviderLimits};
+use crate::caller::{CallerSettings, Pace, ProviderLimits};
 use crate::model::name::Name;
 use crate::model::rate::Rate;
 use crate::settings::breaker::Breakers;
@@ -17,8 +17,14 @@ const FOR_EVER: Duration = Duration::from_secs(86_400);
 
 fn stated() -> CallerSettings {
     let provider = Name::literal("data_go_kr");
-    let limits =
-        ProviderLimits { provider, concurrency: 6, rate: Rate::PerSecond(40.0), invalid_in_a_row: 5, zone: TimeZone::UTC };
+    let limits = ProviderLimits {
+        provider,
+        concurrency: 6,
+        rate: Rate::PerSecond(40.0),
+        invalid_in_a_row: 5,
+        pace: Pace::Careful,
+        zone: TimeZone::UTC,
+    };
     let (http, retry) = (HttpSettings::default(), RetrySettings::default());
     CallerSettings {
         providers: vec![limits],

@@ -21,7 +21,7 @@ pub struct Pacer {
     gate: Gate,
     clock: Clock,
     /// Interval at the cap; 0 is no pacing.
-    cap: Nanos,
+    cap: AtomicU64,
     last_connected: AtomicU64,
 }
 
@@ -36,14 +36,14 @@ impl Pacer {
     /// A pacer with this much between two requests; zero is no limit.
     pub fn new(interval: Duration, clock: Clock) -> Self {
         let cap = nanos(interval);
-        Self { grid: Grid::new(cap), gate: Gate::new(), clock, cap, last_connected: AtomicU64::new(0) }
+        Self { grid: Grid::new(cap), gate: Gate::new(), clock, cap: AtomicU64::new(cap), last_connected: AtomicU64::new(0) }
     }
 
     /// Waits until a request may leave, and says when that was. It must be sent at once.
     ///
     /// Dropped before that, it leaves its slot unused: nothing is handed back.
     pub async fn turn(&self) -> Nanos {
-        if self.cap == 0 {
+        if self.cap() == 0 {
             return self.clock.now();
         }
         let mut slot = self.grid.reserve(self.clock.now());
@@ -59,9 +59,19 @@ impl Pacer {
         }
     }
 
+    /// Another cap from now on; zero is no limit.
+    pub(super) fn set_cap(&self, interval: Duration) {
+        self.cap.store(nanos(interval), Ordering::Relaxed);
+        self.grid.set_interval(nanos(interval));
+    }
+
+    fn cap(&self) -> Nanos {
+        self.cap.load(Ordering::Relaxed)
+    }
+
     /// Sets the rate to this share of the cap, above 0 and at most 1.
     pub(super) fn set_share(&self, share: f64) {
-        self.grid.set_interval((self.cap as f64 / share.clamp(0.001, 1.0)) as Nanos);
+        self.grid.set_interval((self.cap() as f64 / share.clamp(0.001, 1.0)) as Nanos);
     }
 
     pub(super) fn handshake(&self) -> Handshake<'_> {
@@ -76,7 +86,7 @@ impl Handshake<'_> {
     /// gap as well.
     pub(super) async fn connected(self) {
         let Self { pacer, shut } = self;
-        if pacer.cap > 0 {
+        if pacer.cap() > 0 {
             let interval = pacer.grid.interval();
             let last = pacer.last_connected.load(Ordering::Relaxed);
             if last > 0 {

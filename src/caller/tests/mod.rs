@@ -24,7 +24,7 @@ use jiff::tz::TimeZone;
 
 use crate::decode::RawAnswer;
 use crate::model::attempt::{Attempt, CallLabel, Waits};
-use crate::model::event::{Event, NextStep};
+use crate::model::event::{Event, Listener, NextStep};
 use crate::model::job::{JobId, PageNumber, ReadNumber};
 use crate::model::outcome::{Judgement, Outcome, Scope, Trouble, TroubleKind};
 use crate::model::page::Page;
@@ -33,6 +33,7 @@ use crate::model::rate::Rate;
 use crate::model::record::Records;
 use crate::model::secret::ServiceKey;
 use crate::model::tree::Tree;
+use crate::settings::breaker::Breakers;
 use crate::settings::http::HttpSettings;
 use crate::settings::retry::{RetryAfterRule, RetrySettings};
 
@@ -171,7 +172,14 @@ fn provider() -> Name {
 
 fn limits(concurrency: u32, rps: f64) -> ProviderLimits {
     let rate = if rps == 0.0 { Rate::Unlimited } else { Rate::PerSecond(rps) };
-    ProviderLimits { provider: provider(), concurrency, rate, invalid_in_a_row: u32::MAX, zone: TimeZone::UTC }
+    ProviderLimits {
+        provider: provider(),
+        concurrency,
+        rate,
+        invalid_in_a_row: u32::MAX,
+        pace: Pace::Careful,
+        zone: TimeZone::UTC,
+    }
 }
 
 fn retry_settings() -> RetrySettings {
