@@ -52,7 +52,7 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     let url = setup.store_url()?;
     let keys = keys(&orders, setup)?;
     let caps = caps(&orders);
-    announce(&setup.settings, &orders, &url, terminal);
+    announce(&setup.settings, &orders, &url, now, terminal);
     let providers: BTreeMap<&Name, &Provider> = orders.iter().map(|order| (&order.provider.id, &*order.provider)).collect();
     for warning in providers.values().filter_map(|provider| setup.key_file_warning(provider)) {
         terminal.note(&format!("warning: {warning}"));

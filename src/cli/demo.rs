@@ -7,7 +7,7 @@ use crate::report::exit::Exit;
 use crate::report::result::RunResult;
 use crate::sandbox::{Portal, Scenario};
 use crate::settings::key::variable;
-use crate::settings::resolved::LogFormat;
+use crate::settings::resolved::{Files, LogFormat};
 use crate::store::cell::Cell;
 use crate::store::url::{StoreUrl, StoreUrlError};
 use crate::store::{OpenMode, Store};
@@ -92,7 +92,7 @@ async fn act(scenario: Scenario, line: &str, url: &StoreUrl, terminal: &Terminal
         // The story is told of the shipped definitions, whatever stands in the folder it is told in.
         ("GAPLESS__PATHS__DEFINITIONS".to_owned(), String::new()),
     ]);
-    let setup = Setup::of(None, environment, |_| {
+    let setup = Setup::of(Files::default(), environment, |_| {
         Ok(flags.iter().map(|(path, value)| ((*path).to_owned(), value.clone(), "demo".to_owned())).collect())
     })?;
     let args = CollectArgs { store: Some(setup.settings.store.url.clone()), ..parsed(line) };

@@ -14,7 +14,8 @@ use crate::model::secret::ServiceKey;
 use crate::settings::error::SettingsError;
 use crate::settings::key::{is_open_to_others, key_of, variable};
 use crate::settings::layer::read_file;
-use crate::settings::resolved::{Settings, StoreSettings, unknown_name};
+use crate::settings::resolved::{Files, Settings, StoreSettings, unknown_name};
+use crate::settings::saved::saved_beside;
 use crate::settings::search::Search;
 use crate::store::error::StoreError;
 use crate::store::url::{StoreUrl, StoreUrlError, schema_of};
@@ -39,20 +40,26 @@ impl Setup {
     ) -> Result<Self, CliError> {
         let variable = |name: &str| environment.get(name).map(String::as_str);
         let search = Search::new(config, variable("GAPLESS_CONFIG"), variable("HOME"));
-        let file = match search.found() {
+        let own = match search.found() {
             Some(path) => Some((path, read_file(path)?)),
             None => None,
         };
-        Self::of(file.as_ref().map(|(path, text)| (*path, text.as_str())), environment, flags)
+        let saved_path = saved_beside(search.found());
+        let saved = if saved_path.exists() { Some(read_file(&saved_path)?) } else { None };
+        let files = Files {
+            own: own.as_ref().map(|(path, text)| (*path, text.as_str())),
+            saved: saved.as_ref().map(|text| (saved_path.as_path(), text.as_str())),
+        };
+        Self::of(files, environment, flags)
     }
 
-    /// As [`Setup::load`], with the settings file given: its path as shown, and its text.
+    /// As [`Setup::load`], with the settings files given.
     pub fn of(
-        file: Option<(&Path, &str)>,
+        files: Files<'_>,
         environment: HashMap<String, String>,
         flags: impl Fn(&Catalog) -> Result<Vec<(String, String, String)>, CliError>,
     ) -> Result<Self, CliError> {
-        let first = Settings::load(file, environment.clone(), Vec::new())?;
+        let first = Settings::load(files, environment.clone(), Vec::new())?;
         let catalog = Catalog::with_folder(&first.definitions)?;
         first.check_names(&catalog)?;
         let flags = flags(&catalog)?;
@@ -60,7 +67,7 @@ impl Setup {
             // One that can not be read is refused with the other settings.
             url.parse().map_or(Ok(()), |url| refuse_password(&url))?;
         }
-        let settings = Settings::load(file, environment.clone(), flags)?;
+        let settings = Settings::load(files, environment.clone(), flags)?;
         let mut providers = HashMap::new();
         for provider in catalog.providers() {
             let provider = match settings.providers.get(provider.id.as_str()) {

@@ -9,6 +9,7 @@ pub mod layer;
 pub mod overrides;
 pub mod resolved;
 pub mod retry;
+pub mod saved;
 pub mod schema;
 pub mod search;
 pub mod text;

@@ -39,6 +39,14 @@ pub struct Settings {
     values: BTreeMap<String, Assigned>,
 }
 
+/// The files that settings are read from: each with its path as shown, and its text.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Files<'a> {
+    pub own: Option<(&'a Path, &'a str)>,
+    /// What probes saved.
+    pub saved: Option<(&'a Path, &'a str)>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreSettings {
     pub url: String,
@@ -77,12 +85,12 @@ pub enum LogFormat {
 }
 
 impl Settings {
-    /// Settings from the default, a file (its path as shown, and its text), the environment and flags, the last
-    /// uppermost. Flags are (setting path, value, flag name).
+    /// Settings from the default, what probes saved, the user's file, the environment and flags, the last uppermost.
+    /// Flags are (setting path, value, flag name).
     ///
     /// Errors: every unknown name and illegal value, and combinations that cannot work.
     pub fn load(
-        file: Option<(&Path, &str)>,
+        files: Files<'_>,
         environment: impl IntoIterator<Item = (String, String)>,
         flags: impl IntoIterator<Item = (String, String, String)>,
     ) -> Result<Self, SettingsError> {
@@ -92,7 +100,7 @@ impl Settings {
             Ok(layer) => layers.push(layer),
             Err(error) => problems.extend(error.problems),
         };
-        if let Some((path, text)) = file {
+        for (path, text) in [files.saved, files.own].into_iter().flatten() {
             add(Layer::from_toml(text, &path.display().to_string()));
         }
         add(Layer::from_environment(environment));
@@ -100,14 +108,14 @@ impl Settings {
         if !problems.is_empty() {
             return Err(SettingsError { problems });
         }
-        let settings = Self::from_values(merge(layers), file.map(|(path, _)| path));
+        let settings = Self::from_values(merge(layers), files.own.map(|(path, _)| path));
         settings.check_combinations()?;
         Ok(settings)
     }
 
     /// The defaults alone.
     pub fn defaults() -> Self {
-        Self::load(None, [], []).expect("the defaults are legal; a test loads them")
+        Self::load(Files::default(), [], []).expect("the defaults are legal; a test loads them")
     }
 
     /// Whether every dataset and provider named in the settings is one of the catalog's, and every provider can be used.

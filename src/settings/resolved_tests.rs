@@ -3,7 +3,8 @@ use super::*;
 fn load(file: &str, environment: &[(&str, &str)], flags: &[(&str, &str, &str)]) -> Result<Settings, SettingsError> {
     let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let flags = flags.iter().map(|(path, value, flag)| ((*path).to_owned(), (*value).to_owned(), (*flag).to_owned()));
-    Settings::load(Some((Path::new("/etc/x/gapless.toml"), file)), environment, flags)
+    let own = Some((Path::new("/etc/x/gapless.toml"), file));
+    Settings::load(Files { own, saved: None }, environment, flags)
 }
 
 fn problems(file: &str, environment: &[(&str, &str)]) -> String {
@@ -22,7 +23,8 @@ fn the_defaults_set_every_setting_of_the_schema_and_no_other() {
     for setting in named_settings() {
         let name = setting.path.rsplit('.').next().unwrap();
         let is_shown = DEFAULTS.lines().any(|line| line.trim_start_matches(['#', ' ']).starts_with(&format!("{name} =")));
-        let is_rare = ["key_param", "documented_rps", "invalid_in_a_row"].contains(&name);
+        let is_rare =
+            ["key_param", "documented_rps", "invalid_in_a_row", "probed_at", "probed_url", "probed_evidence"].contains(&name);
         assert!(is_shown || is_rare, "config/default.toml does not show {}", setting.path);
     }
 }

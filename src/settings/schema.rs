@@ -37,6 +37,8 @@ pub enum Kind {
         most: f64,
     },
     Rate,
+    /// A moment, as `2026-11-29T18:00:00Z`.
+    Instant,
     Switch,
     Choice(&'static [&'static str]),
 }
@@ -102,6 +104,9 @@ pub const SETTINGS: &[Setting] = &[
     setting("providers.*.reserve_calls", Kind::Whole { least: 0, most: 1_000_000_000 }),
     setting("providers.*.zone", Kind::Text),
     setting("providers.*.invalid_in_a_row", Kind::Whole { least: 1, most: 1_000_000 }),
+    setting("providers.*.probed_at", Kind::Instant),
+    setting("providers.*.probed_url", Kind::Text),
+    setting("providers.*.probed_evidence", Kind::Text),
     setting("log.format", Kind::Choice(&["text", "json"])),
 ];
 
@@ -163,6 +168,10 @@ impl Kind {
                 .parse::<Rate>()
                 .err()
                 .map(|_| format!("give calls a second, more than 0 and at most {}, or `none`", Rate::MAX)),
+            Self::Instant => {
+                let is_instant = text.parse::<jiff::Timestamp>().is_ok();
+                (!is_instant).then(|| "give a moment such as `2026-11-29T18:00:00Z`".to_owned())
+            }
             Self::Switch => (!matches!(text, "true" | "false")).then(|| "give `true` or `false`".to_owned()),
             Self::Choice(choices) => (!choices.contains(&text)).then(|| format!("give one of {}", choices.join(", "))),
         }
@@ -179,6 +188,7 @@ impl Kind {
             | Self::Duration
             | Self::OptionalDuration
             | Self::Bytes
+            | Self::Instant
             | Self::Choice(_) => true,
             Self::Whole { .. } | Self::Number { .. } | Self::Rate | Self::Switch => false,
         }
