@@ -24,6 +24,7 @@ mod setup;
 mod signal;
 mod status;
 mod terminal;
+mod throughput;
 mod why;
 
 use std::io::ErrorKind;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use crate::definition::dataset::{AxisKind, Dataset};
 use crate::definition::provider::Provider;
 use crate::model::name::Name;
+use crate::model::partition::Partition;
 use crate::plan::selection::{Choice, Circumstances, Standing, order, select};
 use crate::plan::target::{Target, Wish, target};
 use crate::report::exit::Exit;
@@ -55,6 +56,19 @@ pub fn orders(args: &CollectArgs, setup: &Setup, now: Timestamp) -> Result<Vec<O
 pub fn target_of(dataset: &Dataset, setup: &Setup, now: Timestamp) -> Result<Target, CliError> {
     let target = setup.settings.targets.get(dataset.id.as_str()).cloned().unwrap_or_default();
     resolved(dataset, &Wish { months: target.months, regions: target.regions, ..Wish::default() }, setup, now)
+}
+
+/// Partitions of the last three months, newest first, or those that are named.
+pub fn recent(dataset: &Dataset, named: &[String], setup: &Setup, now: Timestamp) -> Result<Vec<Partition>, CliError> {
+    let has = |kind| dataset.axis(kind).is_some();
+    let regions = setup.settings.targets.get(dataset.id.as_str()).and_then(|target| target.regions.clone());
+    let wish = Wish {
+        months: has(AxisKind::Month).then(|| "last:3".to_owned()),
+        regions: has(AxisKind::Region).then(|| regions.unwrap_or_else(|| "all".to_owned())),
+        partitions: named.to_vec(),
+        ..Wish::default()
+    };
+    Ok(resolved(dataset, &wish, setup, now)?.partitions)
 }
 
 /// Errors: a partition that the dataset cannot have.

@@ -11,9 +11,13 @@ use super::args::ProbeCommand;
 use super::error::CliError;
 use super::setup::Setup;
 use super::terminal::{Format, Terminal};
+use super::throughput;
 
 pub async fn run(command: &ProbeCommand, config: Option<&Path>, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let ProbeCommand::Limits { format } = command;
+    let format = match command {
+        ProbeCommand::Limits { format } => format,
+        ProbeCommand::Throughput(args) => return throughput::run(args, config, terminal).await,
+    };
     let setup = Setup::load(config, Setup::environment(), |_| Ok(Vec::new()))?;
     terminal.start_log(setup.settings.log_format);
     let mut failed = false;

@@ -10,4 +10,5 @@ mod retries;
 mod stand;
 #[cfg(test)]
 mod tests;
+pub mod throughput;
 mod timeouts;

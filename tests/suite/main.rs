@@ -26,6 +26,7 @@ mod limits;
 mod nights;
 mod outputs;
 mod postgres;
+mod probes;
 mod quotas;
 mod restarts;
 mod sharing;

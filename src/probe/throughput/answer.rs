@@ -1,0 +1,100 @@
+use super::envelope::{contradicts, proven_rate, refusing_rate, soak_seconds, upper_bound};
+use super::evidence::{self, Refusal};
+use super::range::Halt;
+use super::report::{Answer, Confidence, Ended, LimitKind};
+use super::search::{BAN, Found, Search};
+use super::step::{Step, StepKind};
+
+/// The part of the last rate that held which is recommended.
+const MARGIN: f64 = 0.9;
+const MARGIN_AFTER_BAN: f64 = 0.8;
+const LEAST_SOAK: f64 = 3.0;
+const SOAK_WITHOUT_REFUSAL: f64 = 7.0;
+/// Seconds of calls that a source may save up.
+const BURSTS: [f64; 4] = [0.1, 0.25, 0.5, 1.0];
+/// A source that opens so long after the first call counts the calls of a minute.
+const ABOUT_A_MINUTE: std::ops::RangeInclusive<f64> = 54.0..=68.0;
+
+impl Search<'_, '_> {
+    /// Keeps the answer up until calls that were saved up for it must be used up.
+    pub(super) async fn soak(&mut self, clean: &Step, refusal: Option<Refusal>) -> Option<Found> {
+        let candidate = MARGIN * clean.offered.min(self.bounds.ceiling);
+        let rates: Vec<(f64, f64)> = match &refusal {
+            Some(Refusal { accepted, at }) => BURSTS.iter().map(|burst| (*burst, refusing_rate(accepted, *at, *burst))).collect(),
+            None => Vec::new(),
+        };
+        let needed = rates.iter().filter_map(|(burst, rate)| soak_seconds(candidate, *rate, *burst)).fold(LEAST_SOAK, f64::max);
+        let seconds = if refusal.is_some() { needed } else { SOAK_WITHOUT_REFUSAL };
+        let calls = ((candidate * seconds).ceil() as usize + 1).min(self.left());
+        let (shots, halt) = self.step_shots(StepKind::Soak, candidate, clean.in_flight.max(1), calls).await;
+        let concurrency = clean.in_flight.max(1);
+        match halt {
+            Halt::Quota | Halt::Barred | Halt::Stopped => {
+                self.stopped(halt);
+                return None;
+            }
+            Halt::Refused | Halt::Silent => return Some(self.refused_in_soak(clean).await),
+            Halt::No | Halt::Failing => {}
+        }
+        let accepted = shots.len();
+        let span = evidence::span(&shots);
+        let open: Vec<&(f64, f64)> =
+            rates.iter().filter(|(burst, rate)| *rate < candidate && !contradicts(accepted, span, *rate, *burst)).collect();
+        let held = open.iter().map(|(_, rate)| 0.95 * rate).fold(candidate, f64::min);
+        let (rps, confidence) = match refusal {
+            Some(_) => (held, if open.is_empty() { Confidence::Soaked } else { Confidence::Unsure }),
+            None => {
+                let all: Vec<f64> = self.range.shots().iter().map(|shot| shot.sent.as_secs_f64()).collect();
+                (candidate.min(proven_rate(&all)), Confidence::NoLimitSeen)
+            }
+        };
+        let not_ruled_out = open.iter().map(|(burst, rate)| format!("calls saved up for {burst} s at {rate:.1}/s")).collect();
+        Some((answer(rps, concurrency, confidence, accepted), not_ruled_out))
+    }
+
+    async fn refused_in_soak(&mut self, clean: &Step) -> Found {
+        let refusal = self.refusal();
+        self.wait_for_light().await;
+        let concurrency = clean.in_flight.max(1);
+        match self.dark {
+            Some(dark) if dark <= BAN => {
+                self.kind = LimitKind::Rate;
+                let rps = 0.95 * refusing_rate(&refusal.accepted, refusal.at, 5.0);
+                (answer(rps, concurrency, Confidence::Unsure, 0), vec!["calls saved up for more than 5 s".to_owned()])
+            }
+            Some(_) | None => {
+                self.kind = LimitKind::LongWindow;
+                let rps = MARGIN * self.lasting().unwrap_or(clean.offered * MARGIN_AFTER_BAN);
+                (answer(rps, 1, Confidence::LongWindow, 0), Vec::new())
+            }
+        }
+    }
+
+    pub(super) fn after_ban(&mut self, clean: &Step, refusal: &Refusal) -> Found {
+        self.ended = Ended::Blocked;
+        self.kind = LimitKind::Ban;
+        let bound = refusing_rate(&refusal.accepted, refusal.at, 1.0);
+        let mut rps = MARGIN_AFTER_BAN * clean.offered.min(bound);
+        let mut not_ruled_out = Vec::new();
+        let open_after = self
+            .dark
+            .map(|dark| refusal.at + dark.as_secs_f64() - self.range.shots().first().map_or(0.0, |shot| shot.sent.as_secs_f64()));
+        if let Some(lasting) = self.lasting() {
+            if open_after.is_some_and(|seconds| ABOUT_A_MINUTE.contains(&seconds)) {
+                self.kind = LimitKind::LongWindow;
+                rps = MARGIN * lasting;
+            } else {
+                not_ruled_out.push(format!("that the calls of a longer while were counted: then {lasting:.1}/s lasts"));
+            }
+        }
+        let concurrency = clean.in_flight.max(1);
+        (answer(rps, concurrency, Confidence::Blocked, 0), not_ruled_out)
+    }
+}
+
+fn answer(rps: f64, concurrency: u32, confidence: Confidence, without_refusal: usize) -> Answer {
+    // Rounded down, so that what is written is never more than what was found.
+    let rps = (rps * 10.0).floor() / 10.0;
+    let rps = rps.max(0.1);
+    Answer { rps, concurrency, min_gap_ms: 1000.0 / rps, confidence, upper95_refused: upper_bound(without_refusal) }
+}
