@@ -223,6 +223,24 @@ pub enum StoreCommand {
         #[command(flatten)]
         store: StoreArg,
     },
+    /// Carry everything over to an empty place, on either engine, and compare all rows; goes on where it was broken off
+    Copy {
+        #[arg(long, value_name = "URL")]
+        from: String,
+        #[arg(long, value_name = "URL")]
+        to: String,
+    },
+    /// Make and alter all tables, so that `collect` runs without the rights to
+    Migrate {
+        /// Datasets to make tables for, beside those with a target in the settings and those that are stored
+        #[arg(value_name = "DATASET")]
+        datasets: Vec<String>,
+        /// On PostgreSQL: a role that is to collect
+        #[arg(long, value_name = "ROLE")]
+        collector: Option<String>,
+        #[command(flatten)]
+        store: StoreArg,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,7 +6,6 @@ mod args;
 mod ask;
 mod audit;
 mod audit_online;
-mod backup;
 mod collect;
 mod config;
 mod datasets;
@@ -23,6 +22,7 @@ mod run;
 mod setup;
 mod signal;
 mod status;
+mod store;
 mod terminal;
 mod throughput;
 mod why;
@@ -89,7 +89,7 @@ async fn dispatch(cli: Cli, terminal: &mut Terminal) -> Result<Exit, CliError> {
         Command::Accept(args) => accept::run(&args, cli.config.as_deref(), terminal).await,
         Command::Audit(args) => audit::run(&args, cli.config.as_deref(), terminal).await,
         Command::Replay(args) => replay::run(&args, cli.config.as_deref(), terminal).await,
-        Command::Store { command } => backup::run(&command, cli.config.as_deref(), terminal).await,
+        Command::Store { command } => store::run(&command, cli.config.as_deref(), terminal).await,
         Command::Why(args) => why::run(&args, cli.config.as_deref(), terminal).await,
         Command::Demo(args) => demo::run(&args, terminal).await,
         Command::Datasets { command } => datasets::run(&command, cli.config.as_deref(), terminal),

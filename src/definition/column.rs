@@ -54,6 +54,13 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
+    pub const ALL: [Self; 9] =
+        [Self::Text, Self::Code, Self::Integer, Self::Decimal, Self::Date, Self::Month, Self::Time, Self::Boolean, Self::Json];
+
+    pub fn from_spelling(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",

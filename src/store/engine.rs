@@ -10,6 +10,7 @@ use super::tx::Tx;
 use super::url::{Place, StoreUrl};
 use super::{OpenMode, StoreOptions};
 use crate::model::job::RunId;
+use crate::model::name::Name;
 
 /// The database that a store is in.
 #[derive(Debug)]
@@ -91,6 +92,13 @@ impl Engine {
             Self::Sqlite(store) => store.check().await,
             // Its pages are the server's to check.
             Self::Postgres(store) => store.read(states::salt).await.map(drop),
+        }
+    }
+
+    pub async fn admit(&self, role: &Name) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(_) => Err(StoreError::NoRoles),
+            Self::Postgres(store) => store.admit(role).await,
         }
     }
 

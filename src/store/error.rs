@@ -45,6 +45,16 @@ pub enum StoreError {
     AlreadyThere { path: PathBuf },
     #[error("store `{}` is on a network file system ({kind}), whose locks do not keep two runs apart", path.display())]
     OnNetwork { path: PathBuf, kind: String },
+    #[error("a copy into store `{place}` was broken off: it is not whole yet")]
+    HalfCopied { place: StorePlace },
+    #[error("something is stored already where the copy is to be")]
+    NotEmpty,
+    #[error("run {run} is still at work on the store that is to be copied")]
+    RunAtWork { run: RunId },
+    #[error("the rows of job {job} are not the same in the copy")]
+    CopyDiffers { job: JobId },
+    #[error("only a store on PostgreSQL has roles")]
+    NoRoles,
     #[error("only a store that is a file is copied by gapless")]
     NoFile,
     #[error("store `{place}` was opened to be read only")]
@@ -143,6 +153,7 @@ impl StoreError {
             | Self::NotADatabase { .. }
             | Self::CutOff { .. }
             | Self::Unsound { .. }
+            | Self::CopyDiffers { .. }
             | Self::StrangeSchema { .. } => StoreErrorKind::Damaged,
             Self::Newer { .. } => StoreErrorKind::Newer,
             Self::Missing { .. }
@@ -152,6 +163,10 @@ impl StoreError {
             | Self::AlreadyThere { .. }
             | Self::OnNetwork { .. }
             | Self::NoFile
+            | Self::NoRoles
+            | Self::HalfCopied { .. }
+            | Self::NotEmpty
+            | Self::RunAtWork { .. }
             | Self::ReservedName { .. } => StoreErrorKind::NeedsDecision,
             Self::File { .. } | Self::OldEngine { .. } => StoreErrorKind::LocalResource,
             Self::Database { failure, .. } => match failure {
@@ -217,6 +232,11 @@ impl StoreError {
                 Some("give the column a new name, or begin a new store with `--store sqlite://PATH`; nothing was changed")
             }
             Self::AlreadyThere { .. } => Some("name a file that is not there yet: a copy takes the place of nothing"),
+            Self::HalfCopied { .. } => Some("run the same `gapless store copy` again: it goes on where it was broken off"),
+            Self::NotEmpty => Some("name an empty place: a copy takes the place of nothing"),
+            Self::RunAtWork { .. } => Some("wait until it has ended, then copy again"),
+            Self::CopyDiffers { .. } => Some("look for damage with `gapless audit` on both, then copy again into an empty place"),
+            Self::NoRoles => Some("leave out `--collector`: whoever may write the file may collect"),
             Self::NoFile => Some("copy a store on PostgreSQL with `pg_dump --schema=gapless DATABASE`"),
             Self::OnNetwork { .. } => Some("move the store to a local disk, or allow it with `store.network_files = true`"),
             Self::ReservedName { .. } => Some("give the dataset another `id`"),

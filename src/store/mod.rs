@@ -4,6 +4,7 @@
 
 pub mod audit;
 mod blocking;
+mod bulk;
 pub mod cell;
 pub mod dataset;
 mod dialect;
@@ -13,6 +14,7 @@ pub mod file;
 pub mod history;
 pub mod job;
 pub mod kept;
+mod layout;
 mod ledger;
 pub mod lock;
 mod mode;
@@ -26,8 +28,7 @@ pub mod stories;
 mod tx;
 pub mod url;
 mod value;
-
-use std::path::Path;
+mod whole;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -92,11 +93,6 @@ impl Store {
         !self.engine.is_of_one_run()
     }
 
-    /// What it takes on the disk, in bytes.
-    pub async fn bytes(&self) -> Result<u64, StoreError> {
-        self.engine.bytes().await
-    }
-
     /// Ends all reads and writes and waits until the files are closed.
     pub async fn close(self) {
         self.engine.close().await;
@@ -116,12 +112,6 @@ impl Store {
     /// nothing. Takes as long as reading every row and unpacking every body.
     pub async fn audit(&self) -> Result<Vec<Finding>, StoreError> {
         self.engine.read(ledger::audit::audit).await
-    }
-
-    /// Copies the whole store to a new file, as it is at one moment, while others write on; the file is there whole or
-    /// not at all. Errors: something that is there already; a store on a server.
-    pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
-        self.engine.backup(to).await
     }
 
     /// Makes the tables and the view of a dataset, or adds what its definition has grown by.

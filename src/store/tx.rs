@@ -7,12 +7,13 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::str::FromStr;
 
+use super::bulk::{BulkColumn, Value};
 use super::cell::{Cell, FromCell};
 use super::dialect::Dialect;
 use super::error::{DatabaseFailure, StoreError, StorePlace};
 use super::job::StoredPage;
+use super::layout::Layout;
 use super::param::Param;
-use crate::definition::dataset::Dataset;
 use crate::model::job::RunId;
 
 /// A transaction that is open.
@@ -53,7 +54,13 @@ pub trait Session {
     fn is_alive(&self, run: RunId) -> Result<bool, StoreError>;
 
     /// Tells the database what the tables and columns of a dataset mean, where it has a place for that.
-    fn describe(&self, dataset: &Dataset) -> Result<(), StoreError>;
+    fn describe(&self, layout: &Layout) -> Result<(), StoreError>;
+
+    /// Inserts lines of a table with the ids they have.
+    fn insert_many(&self, table: &str, columns: &[BulkColumn], lines: &[Vec<Value>]) -> Result<(), StoreError>;
+
+    /// The next id that the database draws for a table follows those that are there.
+    fn go_on_after_ids(&self, table: &str) -> Result<(), StoreError>;
 }
 
 /// What is done with each line of a query.
@@ -82,6 +89,10 @@ pub struct Misread {
 impl<'a> Tx<'a> {
     pub fn new(session: &'a dyn Session) -> Self {
         Self { session }
+    }
+
+    pub fn place(&self) -> &StorePlace {
+        self.session.place()
     }
 
     pub fn dialect(&self) -> &'static Dialect {
@@ -136,6 +147,14 @@ impl<'a> Tx<'a> {
         })
     }
 
+    pub fn insert_many(&self, table: &str, columns: &[BulkColumn], lines: &[Vec<Value>]) -> Result<(), StoreError> {
+        if lines.is_empty() { Ok(()) } else { self.session.insert_many(table, columns, lines) }
+    }
+
+    pub fn go_on_after_ids(&self, table: &str) -> Result<(), StoreError> {
+        self.session.go_on_after_ids(table)
+    }
+
     pub fn insert_rows(&self, page: &StoredPage<'_>) -> Result<(), StoreError> {
         self.session.insert_rows(page)
     }
@@ -153,8 +172,8 @@ impl<'a> Tx<'a> {
         self.session.is_alive(run)
     }
 
-    pub fn describe(&self, dataset: &Dataset) -> Result<(), StoreError> {
-        self.session.describe(dataset)
+    pub fn describe(&self, layout: &Layout) -> Result<(), StoreError> {
+        self.session.describe(layout)
     }
 
     /// 32 hexadecimal digits nobody can guess, of the database's own randomness.

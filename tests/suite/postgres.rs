@@ -149,3 +149,47 @@ fn what_others_can_read_on_its_way_is_warned_about() {
     child.signal("KILL");
     child.ended();
 }
+
+#[test]
+fn a_store_is_carried_over_and_nothing_whole_is_asked_again() {
+    let Some(place) = server::place() else { return };
+    let world = World::playing(NIGHT).set("providers.data_go_kr.concurrency", "1");
+    world.run(&format!("{MONTHS} --create")).exits(3);
+    let before = PROMISED.map(|sql| world.query(sql));
+    let asked = world.requests().len();
+    let told = world.run(&format!("store copy --from sqlite://gapless.db --to {place}")).exits(0).stdout;
+    assert!(told.contains("every value of their rows is the same"), "{told}");
+    let world = world.storing_at(&place);
+    assert_eq!(PROMISED.map(|sql| world.query(sql)), before);
+    world.assert_store_is_sound("after the copy");
+    let again = world.run(MONTHS).exits(3).json();
+    assert_eq!((again["partitions"]["planned"].as_u64(), world.requests().len()), (Some(1), asked + 1), "the gap alone");
+    // And back again, to a file.
+    world.run(&format!("store copy --from {place} --to sqlite://back.db")).exits(0);
+    world.run(&format!("store copy --from {place} --to sqlite://back.db")).exits(7);
+    world.run("status --store sqlite://back.db").exits(0);
+    world.run("audit --store sqlite://back.db").exits(0);
+    let with_password = "store copy --from sqlite://back.db --to postgres://me:sEcReT@h/d";
+    assert!(!world.run(with_password).exits(2).stderr.contains("sEcReT"));
+}
+
+#[test]
+fn a_role_without_rights_to_alter_collects_what_another_made_tables_for() {
+    let Some(place) = server::place() else { return };
+    let role = format!("collector_p{}", std::process::id());
+    let world = World::playing("rows = 20").storing_at(&place);
+    let options = place.split_once('?').unwrap().1;
+    let run_as = |line: &str| world.run(&format!("{line} --store postgres://{role}@localhost/postgres?{options}"));
+    server::administered(&format!("create role {role} login; create role {role}_reader login"));
+    let refused = run_as(MONTHS).exits(7);
+    assert!(refused.stdout.contains("gapless store migrate"), "{}", refused.stdout);
+    let world = world.set("store.reader_role", &format!("{role}_reader"));
+    let told = world.run(&format!("store migrate apt_trade --collector {role}")).exits(0).stdout;
+    assert!(told.contains("may collect"), "{told}");
+    let run_as = |line: &str| world.run(&format!("{line} --store postgres://{role}@localhost/postgres?{options}"));
+    run_as(MONTHS).exits(0);
+    let reading = World::playing("rows = 1").storing_at(&format!("postgres://{role}_reader@localhost/postgres?{options}"));
+    assert_eq!(reading.count("select count(*) from apt_trade"), world.count("select count(*) from apt_trade"));
+    assert_eq!(reading.count("select count(*) from coverage"), 12);
+    reading.run(MONTHS).exits(7);
+}

@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod batch;
 pub mod breakers;
+pub mod carry;
 pub mod content;
 pub mod held;
 pub mod history;

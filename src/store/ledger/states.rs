@@ -66,6 +66,11 @@ pub fn has_rows(tx: &Tx<'_>, dataset: &Name) -> Result<bool, StoreError> {
     Ok(found.is_some())
 }
 
+/// The datasets that have tables.
+pub fn datasets(tx: &Tx<'_>) -> Result<Vec<String>, StoreError> {
+    tx.all("select id from dataset order by id", &[], |line| line.get(0))
+}
+
 /// The random bytes of this store.
 pub fn salt(tx: &Tx<'_>) -> Result<[u8; 32], StoreError> {
     let salt = tx.first(SALT, &[], |line| line.get(0))?;

@@ -3,17 +3,21 @@
 use jiff::Timestamp;
 
 use super::spelling::instant;
-use crate::definition::column::Column;
+use crate::definition::column::{Column, ColumnType};
 use crate::definition::dataset::{AxisKind, Dataset};
 use crate::definition::reserved::dataset_objection;
 use crate::model::name::Name;
 use crate::store::dialect::Dialect;
 use crate::store::error::StoreError;
+use crate::store::layout::{Layout, LayoutColumn};
 use crate::store::param::params;
 use crate::store::tx::Tx;
 
 const DATASET: &str = "select axes from dataset where id = ?1";
 const COLUMNS: &str = "select id, type from declared_column where dataset = ?1 order by position";
+const LAYOUT: &str = "select title, axes from dataset where id = ?1";
+const LAYOUT_COLUMNS: &str =
+    "select id, type, field, unit, label, label_ko from declared_column where dataset = ?1 order by position";
 const DECLARE_DATASET: &str = "insert into dataset (id, title, axes, region_axis, region_list, declared_at)
     values (?1, ?2, ?3, ?4, ?5, ?6)
     on conflict (id) do update set title = excluded.title, region_list = excluded.region_list
@@ -49,21 +53,45 @@ pub fn declare(tx: &Tx<'_>, dataset: &Dataset, now: Timestamp) -> Result<(), Sto
     }
     let added: Vec<&Column> =
         dataset.columns.iter().filter(|column| known.iter().all(|(id, _)| id != column.id.as_str())).collect();
+    let layout = layout(tx, id)?.expect("it was just declared");
     if known_axes.is_none() {
-        tx.execute(&table_sql(dataset, tx.dialect()), &[])?;
-        tx.execute(&index_sql(dataset), &[])?;
-    } else {
-        for column in &added {
-            let (name, kind) = (&column.id, (tx.dialect().storage)(column.kind));
-            tx.execute(&format!("alter table \"{id}_rows\" add column \"{name}\" {kind}"), &[])?;
-        }
+        return make(tx, &layout);
     }
-    if known_axes.is_none() || !added.is_empty() {
-        let columns: Vec<String> = tx.all(COLUMNS, params![id], |line| line.get(0))?;
+    for column in &added {
+        let (name, kind) = (&column.id, (tx.dialect().storage)(column.kind));
+        tx.execute(&format!("alter table \"{id}_rows\" add column \"{name}\" {kind}"), &[])?;
+    }
+    if !added.is_empty() {
         tx.execute(&format!("drop view if exists \"{id}\""), &[])?;
-        tx.execute(&view_sql(dataset, &columns, tx.dialect()), &[])?;
+        tx.execute(&view_sql(&layout, tx.dialect()), &[])?;
     }
-    if changed > 0 { tx.describe(dataset) } else { Ok(()) }
+    if changed > 0 { tx.describe(&layout) } else { Ok(()) }
+}
+
+/// Makes the tables and the view of a dataset that the ledger knows and that has none yet.
+pub fn make(tx: &Tx<'_>, layout: &Layout) -> Result<(), StoreError> {
+    for sql in [table_sql(layout, tx.dialect()), index_sql(layout), view_sql(layout, tx.dialect())] {
+        tx.execute(&sql, &[])?;
+    }
+    tx.describe(layout)
+}
+
+/// What the ledger knows of the tables of a dataset.
+pub fn layout(tx: &Tx<'_>, id: &str) -> Result<Option<Layout>, StoreError> {
+    let known = tx.first(LAYOUT, params![id], |line| Ok((line.get::<String>(0)?, line.get::<String>(1)?)))?;
+    let Some((title, axes)) = known else { return Ok(None) };
+    let axes = axes.split(',').map(str::to_owned).collect();
+    let columns = tx.all(LAYOUT_COLUMNS, params![id], |line| {
+        Ok(LayoutColumn {
+            id: line.get(0)?,
+            kind: line.spelled_as(1, ColumnType::from_spelling)?,
+            field: line.get(2)?,
+            unit: line.get(3)?,
+            label: line.get(4)?,
+            label_ko: line.get(5)?,
+        })
+    })?;
+    Ok(Some(Layout { id: id.to_owned(), title, axes, columns }))
 }
 
 fn refuse_change(dataset: &Dataset, known_axes: &str, axes: &str, known: &[(String, String)]) -> Result<(), StoreError> {
@@ -83,31 +111,31 @@ fn refuse_change(dataset: &Dataset, known_axes: &str, axes: &str, known: &[(Stri
     Ok(())
 }
 
-fn table_sql(dataset: &Dataset, dialect: &Dialect) -> String {
+fn table_sql(layout: &Layout, dialect: &Dialect) -> String {
     let Dialect { storage, text, integer, bytes, table_options, .. } = dialect;
-    let axes: String = dataset.axes.iter().map(|axis| format!("\"{}\" {text} not null, ", axis.id)).collect();
-    let columns: String = dataset.columns.iter().map(|column| format!("\"{}\" {}, ", column.id, storage(column.kind))).collect();
+    let axes: String = layout.axes.iter().map(|axis| format!("\"{axis}\" {text} not null, ")).collect();
+    let columns: String = layout.columns.iter().map(|column| format!("\"{}\" {}, ", column.id, storage(column.kind))).collect();
     format!(
         "create table \"{id}_rows\" ({axes}{columns}_unparsed {text}, _extra {text}, _row_hash {bytes} not null, \
          _job {integer} not null, _read {integer} not null, _page {integer} not null, _ordinal {integer} not null, \
          primary key (_job, _read, _page, _ordinal)){table_options}",
-        id = dataset.id
+        id = layout.id
     )
 }
 
 /// Its name begins with a line, as no dataset's does: tables and indexes share their names.
-fn index_sql(dataset: &Dataset) -> String {
-    let axes: Vec<String> = dataset.axes.iter().map(|axis| format!("\"{}\"", axis.id)).collect();
-    format!("create index \"_{id}_axes\" on \"{id}_rows\" ({axes})", id = dataset.id, axes = axes.join(", "))
+fn index_sql(layout: &Layout) -> String {
+    let axes: Vec<String> = layout.axes.iter().map(|axis| format!("\"{axis}\"")).collect();
+    format!("create index \"_{id}_axes\" on \"{id}_rows\" ({axes})", id = layout.id, axes = axes.join(", "))
 }
 
-fn view_sql(dataset: &Dataset, columns: &[String], dialect: &Dialect) -> String {
-    let axes = dataset.axes.iter().map(|axis| axis.id.as_str());
-    let columns: String = axes.chain(columns.iter().map(String::as_str)).map(|id| format!("r.\"{id}\", ")).collect();
+fn view_sql(layout: &Layout, dialect: &Dialect) -> String {
+    let columns = layout.columns.iter().map(|column| &column.id);
+    let columns: String = layout.axes.iter().chain(columns).map(|id| format!("r.\"{id}\", ")).collect();
     let (hex, close) = dialect.hex;
     format!(
         "create view \"{id}\" as select {columns}{hex}r._row_hash{close} as _row_hash, p.published_at as _published_at \
          from \"{id}_rows\" r join partition p on p.published_job = r._job",
-        id = dataset.id
+        id = layout.id
     )
 }

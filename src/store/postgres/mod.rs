@@ -1,5 +1,6 @@
 //! The store on PostgreSQL: a schema of a database, shared by hosts.
 
+mod bulk;
 mod describe;
 mod dialect;
 mod failure;
@@ -124,6 +125,16 @@ impl PostgresStore {
     /// [`PostgresStore::read`], once: what was handed over can not be taken back.
     pub async fn read_once<T>(&self, work: impl FnMut(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
         self.try_read(work).await
+    }
+
+    /// Lets a role write what is in the tables, and neither make nor alter any.
+    pub async fn admit(&self, role: &Name) -> Result<(), StoreError> {
+        let (schema, role) = (script::quoted(&self.server.schema), script::quoted(role));
+        let grants = [
+            format!("grant usage on schema {schema} to {role}"),
+            format!("grant select, insert, update, delete on all tables in schema {schema} to {role}"),
+        ];
+        self.write(Access::Rules, |tx| grants.iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop))).await
     }
 
     /// Tables, indexes and what is stored beside them.

@@ -12,7 +12,7 @@ use crate::store::row::RowReader;
 use crate::store::value::Stored;
 
 /// The values of one column of a page.
-enum Values {
+pub(super) enum Values {
     Text(Vec<Option<String>>),
     Integer(Vec<Option<i64>>),
     Real(Vec<Option<f64>>),
@@ -80,7 +80,7 @@ impl Values {
         }
     }
 
-    fn bind(self, arguments: &mut PgArguments) -> Result<(), BoxDynError> {
+    pub(super) fn bind(self, arguments: &mut PgArguments) -> Result<(), BoxDynError> {
         match self {
             Self::Text(values) => arguments.add(values),
             Self::Integer(values) => arguments.add(values),

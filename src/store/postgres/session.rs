@@ -9,13 +9,14 @@ use super::lease::millis;
 use super::link::{Answer, Link, Order};
 use super::script::{literal, numbered, quoted};
 use super::values::{BinaryLine, ToldLine, arguments, names};
-use super::{describe, dialect, failure, lease, rows};
-use crate::definition::dataset::Dataset;
+use super::{bulk, describe, dialect, failure, lease, rows};
 use crate::model::job::RunId;
 use crate::model::name::Name;
+use crate::store::bulk::{BulkColumn, Value};
 use crate::store::dialect::Dialect;
 use crate::store::error::{DatabaseFailure, StoreError, StorePlace};
 use crate::store::job::StoredPage;
+use crate::store::layout::Layout;
 use crate::store::param::Param;
 use crate::store::tx::{Cells, Each, Line, Session};
 
@@ -123,12 +124,22 @@ impl Session for Handle<'_> {
         self.ask(insertion).map(drop)
     }
 
-    fn describe(&self, dataset: &Dataset) -> Result<(), StoreError> {
-        self.script(describe::comments(dataset))?;
+    fn describe(&self, layout: &Layout) -> Result<(), StoreError> {
+        self.script(describe::comments(layout))?;
         match self.reader_role {
-            Some(role) => self.script(describe::grants(dataset, role)).map(drop),
+            Some(role) => self.script(describe::grants(layout, role)).map(drop),
             None => Ok(()),
         }
+    }
+
+    fn insert_many(&self, table: &str, columns: &[BulkColumn], lines: &[Vec<Value>]) -> Result<(), StoreError> {
+        let insertion = bulk::insertion(table, columns, lines).map_err(|source| self.failed(source))?;
+        self.ask(insertion).map(drop)
+    }
+
+    fn go_on_after_ids(&self, table: &str) -> Result<(), StoreError> {
+        let sequence = format!("pg_get_serial_sequence('\"{table}\"', 'id')");
+        self.script(format!("select setval({sequence}, greatest((select max(id) from \"{table}\"), 1))")).map(drop)
     }
 
     fn hold(&self, run: RunId) -> Result<(), StoreError> {

@@ -8,12 +8,13 @@ use sqlx::{Connection as _, SqliteConnection};
 use tokio::sync::Mutex;
 
 use super::{dialect, failure, rows};
-use crate::definition::dataset::Dataset;
 use crate::model::job::RunId;
+use crate::store::bulk::{BulkColumn, Value};
 use crate::store::cell::Cell;
 use crate::store::dialect::Dialect;
 use crate::store::error::{StoreError, StorePlace};
 use crate::store::job::StoredPage;
+use crate::store::layout::Layout;
 use crate::store::param::Param;
 use crate::store::tx::{Cells, Each, Line, Session, Tx};
 
@@ -158,7 +159,22 @@ impl Session for Handle<'_> {
     }
 
     /// SQLite has no place for it but the view `columns`.
-    fn describe(&self, _dataset: &Dataset) -> Result<(), StoreError> {
+    fn describe(&self, _layout: &Layout) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn insert_many(&self, table: &str, columns: &[BulkColumn], lines: &[Vec<Value>]) -> Result<(), StoreError> {
+        let names: Vec<String> = columns.iter().map(|column| format!("\"{}\"", column.name)).collect();
+        let places = vec!["?"; columns.len()].join(", ");
+        let mut insert = self.prepare(&format!("insert into \"{table}\" ({}) values ({places})", names.join(", ")))?;
+        for line in lines {
+            insert.execute(rusqlite::params_from_iter(line)).map_err(|source| self.failed(source))?;
+        }
+        Ok(())
+    }
+
+    /// It follows the largest by itself.
+    fn go_on_after_ids(&self, _table: &str) -> Result<(), StoreError> {
         Ok(())
     }
 }
@@ -195,5 +211,17 @@ impl ToSql for Param<'_> {
             Self::Boolean(Some(value)) => value.to_sql(),
             Self::Integer(None) | Self::Text(None) | Self::Bytes(None) | Self::Boolean(None) => Null.to_sql(),
         }
+    }
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Integer(value) => ValueRef::Integer(*value),
+            Self::Real(value) => ValueRef::Real(*value),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+            Self::Bytes(bytes) => ValueRef::Blob(bytes),
+        }))
     }
 }

@@ -23,6 +23,19 @@ impl World {
         Self { place, store, declared, run, lock, now }
     }
 
+    /// An empty store on the other engine, if it is to be had here.
+    pub async fn on_the_other_engine(&self) -> Option<(Self, StoreUrl)> {
+        let other = match self.place.url.place() {
+            url::Place::File(_) => Self::on_postgres().await?,
+            url::Place::Server(_) => Self::on_sqlite().await,
+        };
+        let url = match other.url().place() {
+            url::Place::File(path) => StoreUrl::of_file(path.with_file_name("copy.db")),
+            url::Place::Server(_) => postgres::place()?,
+        };
+        Some((other, url))
+    }
+
     /// A new store on the same engine.
     pub async fn another(&self) -> Self {
         match self.place.url.place() {
@@ -57,12 +70,17 @@ impl World {
 
     /// Changes the store by hand, as no program should.
     pub async fn tampered(&self, sql: &str) {
-        match self.place.url.place() {
-            url::Place::File(path) => {
-                let db = rusqlite::Connection::open(path).unwrap();
-                db.execute_batch(&format!("pragma foreign_keys = off; pragma ignore_check_constraints = on; {sql}")).unwrap();
-            }
-            url::Place::Server(server) => postgres::tampered(server, sql).await,
+        tampered_at(self.url(), sql).await;
+    }
+}
+
+/// Changes a store by hand, and no constraint stops it.
+pub async fn tampered_at(url: &StoreUrl, sql: &str) {
+    match url.place() {
+        url::Place::File(path) => {
+            let db = rusqlite::Connection::open(path).unwrap();
+            db.execute_batch(&format!("pragma foreign_keys = off; pragma ignore_check_constraints = on; {sql}")).unwrap();
         }
+        url::Place::Server(server) => postgres::tampered(server, sql).await,
     }
 }

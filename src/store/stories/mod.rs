@@ -3,6 +3,7 @@
 mod audit;
 mod backup;
 mod breakers;
+mod copying;
 mod definitions;
 mod engines;
 mod held;

@@ -26,6 +26,17 @@ pub fn place() -> Option<String> {
     Some(format!("{server}{joint}schema={schema}"))
 }
 
+/// Runs statements on the throw-away server as its administrator.
+pub fn administered(sql: &str) {
+    let server = place().expect("there is one");
+    let folder = server.split_once("host=").unwrap().1.split('&').next().unwrap().to_owned();
+    let output = Command::new("psql")
+        .args(["-X", "-v", "ON_ERROR_STOP=1", "-h", &folder, "-U", "gapless", "-d", "postgres", "-c", sql])
+        .output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// A server of a test's own, to be broken. It is gone, folder and all, when the process is.
 pub struct Server {
     pub url: String,

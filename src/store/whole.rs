@@ -1,0 +1,94 @@
+//! What is done with a store as a whole.
+
+use std::path::Path;
+
+use super::Store;
+use super::error::StoreError;
+use super::ledger::carry::TABLES;
+use super::ledger::{carry, states};
+use crate::model::job::{JobId, RunId};
+use crate::model::name::Name;
+
+/// What a copy came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// Jobs whose rows were compared, value by value.
+    pub compared: u64,
+    /// Of them, those that were there already: a copy that was broken off goes on.
+    pub there_before: u64,
+}
+
+impl Store {
+    /// What it takes on the disk, in bytes.
+    pub async fn bytes(&self) -> Result<u64, StoreError> {
+        self.engine.bytes().await
+    }
+
+    /// The datasets that have tables.
+    pub async fn datasets(&self) -> Result<Vec<String>, StoreError> {
+        self.engine.read(states::datasets).await
+    }
+
+    /// Copies the whole store to a new file, as it is at one moment, while others write on; the file is there whole or
+    /// not at all. Errors: something that is there already; a store on a server.
+    pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        self.engine.backup(to).await
+    }
+
+    /// Carries everything over to an empty store, or goes on with a copy that was broken off: ledger, snapshots, kept
+    /// bodies, and what is remembered of APIs. Then compares all rows.
+    ///
+    /// Errors: a run that is still at work here, a target that is used already, rows that differ at the end.
+    pub async fn copy_to(&self, to: &Store) -> Result<Copied, StoreError> {
+        if let Some(run) = self.engine.read(carry::living_run).await? {
+            return Err(StoreError::RunAtWork { run: RunId(run) });
+        }
+        let salt = self.engine.read(states::salt).await?;
+        let (is_used, is_half_copied) = to.engine.read(|tx| Ok((carry::is_used(tx)?, carry::is_half_copied(tx)?))).await?;
+        if is_used && !is_half_copied || is_half_copied && to.salt().await? != salt {
+            return Err(StoreError::NotEmpty);
+        }
+        to.engine.write(|tx| carry::begin(tx, &salt)).await?;
+        for table in TABLES {
+            loop {
+                let known = to.engine.read(|tx| carry::known(tx, table)).await?;
+                let lines = self.engine.read(|tx| carry::next_lines(tx, table, known)).await?;
+                if lines.is_empty() {
+                    break;
+                }
+                let is_layout = table.name == "declared_column";
+                to.engine
+                    .write(|tx| {
+                        carry::write_lines(tx, table, &lines)?;
+                        if is_layout { carry::make_tables(tx) } else { Ok(()) }
+                    })
+                    .await?;
+            }
+        }
+        let there = to.engine.read(carry::jobs_with_pages).await?;
+        for job in self.engine.read(carry::jobs_with_pages).await? {
+            if there.binary_search(&job).is_err() {
+                let snapshot = self.engine.read(|tx| carry::snapshot(tx, job)).await?;
+                to.engine.write(|tx| carry::write_snapshot(tx, &snapshot)).await?;
+            }
+        }
+        let pointers = self.engine.read(carry::pointers).await?;
+        to.engine.write(|tx| carry::write_pointers(tx, &pointers)).await?;
+        let (here, copied) = (self.engine.read(carry::digests).await?, to.engine.read(carry::digests).await?);
+        if let Some((job, _)) = here.iter().find(|digest| !copied.contains(digest)) {
+            return Err(StoreError::CopyDiffers { job: JobId(*job) });
+        }
+        if here.len() != copied.len() {
+            return Err(StoreError::NotEmpty);
+        }
+        to.engine.write(carry::end).await?;
+        Ok(Copied { compared: here.len() as u64, there_before: there.len() as u64 })
+    }
+
+    /// Lets a role of the server collect into the tables that are there.
+    ///
+    /// Errors: a store that has no roles.
+    pub async fn admit(&self, role: &Name) -> Result<(), StoreError> {
+        self.engine.admit(role).await
+    }
+}
