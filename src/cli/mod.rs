@@ -25,6 +25,7 @@ mod status;
 mod store;
 mod terminal;
 mod throughput;
+mod throughput_args;
 mod why;
 
 use std::io::ErrorKind;

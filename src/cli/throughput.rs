@@ -25,13 +25,13 @@ use crate::settings::layer::read_file;
 use crate::settings::saved::{Saved, saved_beside, with_saved};
 use crate::store::{OpenMode, Store};
 
-use super::args::ThroughputArgs;
 use super::ask::first_page;
 use super::error::CliError;
 use super::key_lock::KeyLock;
 use super::orders::recent;
 use super::setup::Setup;
 use super::terminal::{Format, Terminal};
+use super::throughput_args::ThroughputArgs;
 
 /// Nobody asks faster than this part of what the source documents.
 const OF_DOCUMENTED: f64 = 0.9;

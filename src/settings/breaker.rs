@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use super::error::Problem;
 use super::http::HttpSettings;
-use super::resolved::{Reader, Settings};
+use super::reader::Reader;
+use super::resolved::Settings;
 use super::retry::RetrySettings;
 use crate::definition::provider::Provider;
 use crate::model::name::Name;

@@ -10,6 +10,7 @@ use super::error::{Problem, SettingsError};
 use super::http::HttpSettings;
 use super::layer::{Assigned, Layer, merge};
 use super::overrides::ProviderOverrides;
+use super::reader::Reader;
 use super::retry::{RetryAfterRule, RetrySettings};
 use super::schema::{Kind, SETTINGS, Setting, parse_bytes, parse_duration};
 
@@ -238,88 +239,6 @@ pub fn unknown_name(what: &str, name: &str, known: &[&str]) -> String {
     match scored.max_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((score, nearest)) if score > 0.7 => format!("no {what} is called `{name}`; did you mean `{nearest}`?"),
         _ => format!("no {what} is called `{name}`; known are {}", known.join(", ")),
-    }
-}
-
-/// Reads the values of settings that are known to be legal.
-pub(super) struct Reader<'a> {
-    values: &'a BTreeMap<String, Assigned>,
-    folder: Option<&'a Path>,
-    file: Option<&'a Path>,
-}
-
-impl Reader<'_> {
-    pub(super) fn optional(&self, path: &str) -> Option<&str> {
-        debug_assert!(Setting::find(path).is_some(), "`{path}` is in the schema");
-        self.values.get(path).map(|assigned| assigned.text.as_str())
-    }
-
-    fn text(&self, path: &str) -> &str {
-        self.optional(path).expect("the defaults set it; a test compares them with the schema")
-    }
-
-    /// A name; `None` when it is empty.
-    fn name(&self, path: &str) -> Option<Name> {
-        Some(self.text(path)).filter(|text| !text.is_empty()).map(|text| text.parse().expect("checked by its kind"))
-    }
-
-    fn duration(&self, path: &str) -> Duration {
-        parse_duration(self.text(path)).expect("checked by its kind")
-    }
-
-    pub(super) fn optional_duration(&self, path: &str) -> Option<Duration> {
-        self.optional(path).map(|text| parse_duration(text).expect("checked by its kind"))
-    }
-
-    fn switch(&self, path: &str) -> bool {
-        self.text(path) == "true"
-    }
-
-    fn number<T: std::str::FromStr>(&self, path: &str) -> T {
-        self.optional_number(path).expect("the defaults set it; a test compares them with the schema")
-    }
-
-    pub(super) fn optional_number<T: std::str::FromStr>(&self, path: &str) -> Option<T> {
-        self.optional(path).map(|text| text.parse().ok().expect("checked by its kind"))
-    }
-
-    /// A path; relative to the settings file where it was set there.
-    fn path(&self, path: &str) -> Option<PathBuf> {
-        let text = self.optional(path).filter(|text| !text.is_empty())?;
-        Some(self.located(path, Path::new(text)))
-    }
-
-    /// A LIST of regions; the path of an `@FILE` is relative to the settings file where it was set there.
-    fn regions(&self, path: &str) -> Option<String> {
-        let text = self.optional(path)?;
-        Some(match text.strip_prefix('@') {
-            Some(file) => format!("@{}", self.located(path, Path::new(file)).display()),
-            None => text.to_owned(),
-        })
-    }
-
-    fn store_url(&self, path: &str) -> String {
-        let text = self.text(path);
-        match text.strip_prefix("sqlite://") {
-            Some(file) => format!("sqlite://{}", self.located(path, Path::new(file)).display()),
-            None => text.to_owned(),
-        }
-    }
-
-    fn located(&self, setting: &str, path: &Path) -> PathBuf {
-        let shown = self.file.map(|file| format!("{}:", file.display()));
-        let origin = self.values.get(setting).map(|assigned| assigned.origin.as_str()).unwrap_or_default();
-        let is_from_file = shown.is_some_and(|shown| origin.starts_with(&shown));
-        match self.folder {
-            Some(folder) if is_from_file => folder.join(path),
-            Some(_) | None => path.to_owned(),
-        }
-    }
-
-    pub(super) fn named<T>(&self, section: &str, read: impl Fn(&Self, &str) -> T) -> BTreeMap<String, T> {
-        let below = self.values.keys().filter_map(|path| path.strip_prefix(section)?.strip_prefix('.')?.split_once('.'));
-        let names: std::collections::BTreeSet<&str> = below.map(|(name, _)| name).collect();
-        names.into_iter().map(|name| (name.to_owned(), read(self, &format!("{section}.{name}")))).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Store;
 use super::error::StoreError;
-use super::ledger::carry::TABLES;
+use super::ledger::carry_tables::TABLES;
 use super::ledger::{carry, states};
 use crate::model::job::{JobId, RunId};
 use crate::model::name::Name;

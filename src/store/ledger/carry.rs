@@ -2,6 +2,7 @@
 //!
 //! Each piece is one transaction at its end, so that a copy that was broken off goes on after the last whole piece.
 
+use super::carry_tables::{BODY, Keyed, PAGE, TABLES, Table};
 use super::tables;
 use crate::definition::column::ColumnType;
 use crate::store::bulk::ValueKind::{Boolean, Bytes, Date, Integer, Real, Text};
@@ -10,21 +11,6 @@ use crate::store::error::StoreError;
 use crate::store::layout::Layout;
 use crate::store::param::params;
 use crate::store::tx::Tx;
-
-/// A table of the ledger: its columns, the first of them in the order that it is read in.
-pub struct Table {
-    pub name: &'static str,
-    columns: &'static [(&'static str, ValueKind)],
-    keyed: Keyed,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Keyed {
-    /// By a number: it is carried over in pieces.
-    ById,
-    /// It is small: carried over at once.
-    Whole,
-}
 
 /// Lines of one piece.
 const AT_ONCE: i64 = 5_000;
@@ -42,179 +28,6 @@ const POINTERS: &str = "select id, published_job, waiting_job, replaced_job from
 const SET_POINTERS: &str = "update partition set published_job = ?2, waiting_job = ?3, replaced_job = ?4 where id = ?1";
 const DATASETS: &str = "select id from dataset order by id";
 const UNENDED: &str = "select id from run where ended_at is null";
-
-/// In an order in which nothing refers to what is not there yet. The pointers of partitions come last.
-pub const TABLES: &[Table] = &[
-    Table {
-        name: "dataset",
-        columns: &[
-            ("id", Text),
-            ("title", Text),
-            ("axes", Text),
-            ("region_axis", Text),
-            ("region_list", Text),
-            ("declared_at", Text),
-        ],
-        keyed: Keyed::Whole,
-    },
-    Table {
-        name: "declared_column",
-        columns: &[
-            ("dataset", Text),
-            ("position", Integer),
-            ("id", Text),
-            ("field", Text),
-            ("type", Text),
-            ("unit", Text),
-            ("label", Text),
-            ("label_ko", Text),
-        ],
-        keyed: Keyed::Whole,
-    },
-    Table {
-        name: "region",
-        columns: &[
-            ("list", Text),
-            ("code", Text),
-            ("name", Text),
-            ("valid_from", Text),
-            ("valid_to", Text),
-            ("kind", Text),
-            ("successors", Text),
-        ],
-        keyed: Keyed::Whole,
-    },
-    Table {
-        name: "reform",
-        columns: &[("list", Text), ("code", Text), ("reform", Text), ("side", Text), ("day", Text)],
-        keyed: Keyed::Whole,
-    },
-    Table {
-        name: "api_state",
-        columns: &[
-            ("dataset", Text),
-            ("key_id", Text),
-            ("day", Text),
-            ("calls", Integer),
-            ("blocked_until", Text),
-            ("why", Text),
-        ],
-        keyed: Keyed::Whole,
-    },
-    Table {
-        name: "run",
-        columns: &[
-            ("id", Integer),
-            ("command", Text),
-            ("started_at", Text),
-            ("ended_at", Text),
-            ("exit_code", Integer),
-            ("version", Text),
-        ],
-        keyed: Keyed::ById,
-    },
-    Table {
-        name: "partition",
-        columns: &[
-            ("id", Integer),
-            ("dataset", Text),
-            ("key", Text),
-            ("region", Text),
-            ("month", Text),
-            ("published_at", Text),
-            ("replaced_at", Text),
-            ("checked_at", Text),
-            ("changed_at", Text),
-        ],
-        keyed: Keyed::ById,
-    },
-    Table {
-        name: "job",
-        columns: &[
-            ("id", Integer),
-            ("run", Integer),
-            ("partition", Integer),
-            ("state", Text),
-            ("verdict", Text),
-            ("why", Text),
-            ("read", Integer),
-            ("claims", Integer),
-            ("token", Text),
-            ("promised_first", Integer),
-            ("promised_last", Integer),
-            ("received", Integer),
-            ("distinct_rows", Integer),
-            ("definition_hash", Text),
-            ("started_at", Text),
-            ("ended_at", Text),
-            ("held_on", Text),
-            ("held_days", Integer),
-            ("snapshot", Text),
-        ],
-        keyed: Keyed::ById,
-    },
-    Table {
-        name: "decision",
-        columns: &[
-            ("id", Integer),
-            ("partition", Integer),
-            ("job", Integer),
-            ("decided_at", Text),
-            ("who", Text),
-            ("why", Text),
-            ("held_why", Text),
-        ],
-        keyed: Keyed::ById,
-    },
-    Table {
-        name: "breaker_change",
-        columns: &[
-            ("id", Integer),
-            ("run", Integer),
-            ("dataset", Text),
-            ("key_id", Text),
-            ("changed_at", Text),
-            ("state", Text),
-            ("open_until", Text),
-            ("openings", Integer),
-            ("why", Text),
-        ],
-        keyed: Keyed::ById,
-    },
-    Table {
-        name: "attempt",
-        columns: &[
-            ("id", Integer),
-            ("job", Integer),
-            ("read", Integer),
-            ("page", Integer),
-            ("try", Integer),
-            ("sent", Boolean),
-            ("sent_at", Text),
-            ("took_ms", Integer),
-            ("waited_ms", Integer),
-            ("outcome", Text),
-            ("http_status", Integer),
-            ("code", Text),
-            ("why", Text),
-            ("body_bytes", Integer),
-        ],
-        keyed: Keyed::ById,
-    },
-];
-
-/// Pages and bodies of one job go together with its rows.
-const PAGE: &[(&str, ValueKind)] = &[
-    ("job", Integer),
-    ("read", Integer),
-    ("number", Integer),
-    ("rows", Integer),
-    ("total", Integer),
-    ("rows_hash", Bytes),
-    ("stored_at", Text),
-];
-const BODY: &[(&str, ValueKind)] =
-    &[("job", Integer), ("read", Integer), ("page", Integer), ("raw_bytes", Integer), ("blake3", Bytes), ("zstd", Bytes)];
 
 /// What one job stores: lines of tables with their columns.
 pub struct Snapshot {

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod batch;
 pub mod breakers;
 pub mod carry;
+pub mod carry_tables;
 pub mod content;
 pub mod held;
 pub mod history;
