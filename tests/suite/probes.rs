@@ -102,8 +102,9 @@ fn what_is_no_limit_ends_a_probe_at_once_and_never_with_an_answer() {
 
 #[test]
 fn one_stray_failure_changes_nothing() {
-    let stray = r#"fault = [{ from_ms = 3000, until_ms = 3060, wait_ms = 5, answer = { kind = "html", status = 503 } }]"#;
-    let run = behind(stray).run(&format!("{PROBE} --max-rps 30 --max-calls 200")).exits(0);
+    let world = behind(r#"fault = [{ from_ms = 3000, times = 1, wait_ms = 5, answer = { kind = "html", status = 503 } }]"#);
+    let run = world.run(&format!("{PROBE} --max-rps 30 --max-calls 200")).exits(0);
+    assert_eq!(world.requests().iter().filter(|line| line.answered == Some(503)).count(), 1);
     assert_eq!(run.json()["kind"], "none", "{}", run.stdout);
     assert!(run.json()["result"]["rps"].as_f64().unwrap() > 15.0, "{}", run.stdout);
     assert!(!kinds(&run).contains(&"refine".to_owned()));
