@@ -53,7 +53,7 @@ pub async fn open(path: &Path, mode: OpenMode, busy_timeout: Duration) -> Result
     let place = StorePlace::from(&*path);
     let options = options(&path, busy_timeout);
     let reading = options.clone().read_only(true);
-    let readers = SqlitePoolOptions::new().max_connections(READERS).test_before_acquire(false).connect_lazy_with(reading.clone());
+    let readers = readers().connect_lazy_with(reading.clone());
     if mode == OpenMode::ReadOnly {
         let mut connection = reading.connect().await.map_err(|source| failure::of_sqlx(&place, source))?;
         let found = schema_of(&mut connection, &place).await?;
@@ -106,6 +106,12 @@ async fn create(path: &Path) -> Result<(), StoreError> {
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()
+}
+
+/// Connections to a file do not age. Without an age the pool needs no task that looks after them, which has been seen to
+/// spin for ever when the program ended: its count of idle connections can fall below zero.
+fn readers() -> SqlitePoolOptions {
+    SqlitePoolOptions::new().max_connections(READERS).test_before_acquire(false).idle_timeout(None).max_lifetime(None)
 }
 
 fn options(path: &Path, busy_timeout: Duration) -> SqliteConnectOptions {

@@ -164,6 +164,16 @@ async fn a_store_of_the_first_step_is_brought_up_to_date_with_all_it_holds() {
 }
 
 #[tokio::test]
+async fn no_task_of_the_readers_outlasts_the_work() {
+    let (_folder, path) = made().await;
+    for mode in [OpenExisting, ReadOnly] {
+        let store = super::open::open(&path, mode, SOON).await.unwrap();
+        let options = store.readers.options();
+        assert_eq!((options.get_idle_timeout(), options.get_max_lifetime()), (None, None));
+    }
+}
+
+#[tokio::test]
 async fn a_store_half_made_is_made_again() {
     let (folder, path) = place();
     fs::write(folder.path().join("gapless.db.new"), b"half").unwrap();
