@@ -17,7 +17,7 @@ use crate::settings::layer::read_file;
 use crate::settings::resolved::{Files, Settings, StoreSettings, unknown_name};
 use crate::settings::saved::saved_beside;
 use crate::settings::search::Search;
-use crate::store::error::StoreError;
+use crate::store::error::{DatabaseFailure, StoreError};
 use crate::store::url::{StoreUrl, StoreUrlError, schema_of};
 use crate::store::{NetworkFiles, OpenMode, Store, StoreOptions};
 
@@ -118,10 +118,18 @@ impl Setup {
     }
 
     /// Opens the store at `url`, on a network file system only where the settings allow it.
-    pub async fn open_store(&self, url: &StoreUrl, mode: OpenMode) -> Result<Store, StoreError> {
+    ///
+    /// Errors: a run that was stopped within a write keeps others from even opening a file; then it is named.
+    pub async fn open_store(&self, url: &StoreUrl, mode: OpenMode) -> Result<Store, CliError> {
         let StoreSettings { network_files, reader_role, lease, .. } = &self.settings.store;
         let network_files = if *network_files { NetworkFiles::Allowed } else { NetworkFiles::Refused };
-        Store::open_as(url, mode, StoreOptions { network_files, reader_role: reader_role.clone(), lease: *lease }).await
+        let options = StoreOptions { network_files, reader_role: reader_role.clone(), lease: *lease };
+        let opened = Store::open_as(url, mode, options).await;
+        let is_locked = matches!(opened, Err(StoreError::Database { failure: DatabaseFailure::Locked, .. }));
+        match is_locked.then(|| Store::collector(url)).flatten() {
+            Some(held) => Err(held.into()),
+            None => Ok(opened?),
+        }
     }
 
     /// The key of a provider; none for a provider that asks for none.

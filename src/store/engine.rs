@@ -58,6 +58,14 @@ impl Engine {
         }
     }
 
+    pub fn collector(url: &StoreUrl) -> Option<LockError> {
+        match url.place() {
+            Place::File(path) => SqliteStore::collector(path),
+            // Any number of runs may be at work there.
+            Place::Server(_) => None,
+        }
+    }
+
     pub fn try_lock(&self, holder: &str) -> Result<CollectLock, LockError> {
         match self {
             Self::Sqlite(store) => store.try_lock(holder),

@@ -98,6 +98,11 @@ impl Store {
         self.engine.close().await;
     }
 
+    /// The run that collects into the file at `url`, if one does: for when the file cannot be opened.
+    pub fn collector(url: &StoreUrl) -> Option<LockError> {
+        Engine::collector(url)
+    }
+
     /// The right to collect into this store, at once or not at all. `holder` is what another run is told of us.
     pub fn try_lock(&self, holder: &str) -> Result<CollectLock, LockError> {
         self.engine.try_lock(holder)

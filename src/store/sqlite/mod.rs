@@ -57,6 +57,13 @@ impl SqliteStore {
         CollectLock::try_take(&beside(&self.path, ".lock"), holder)
     }
 
+    /// The run that collects into the file at `path`, whose store is not open here.
+    pub fn collector(path: &Path) -> Option<LockError> {
+        // A link to the file is another name of it, and the lock stands beside the file.
+        let path = std::fs::canonicalize(path).ok()?;
+        CollectLock::try_take(&beside(&path, ".lock"), "a look at who holds the store").err()
+    }
+
     /// Does `work` in one transaction that has happened, to the disk, when the call returns.
     pub async fn write<T>(&self, work: impl Fn(&Tx<'_>) -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
         match &self.writer {
