@@ -55,8 +55,8 @@
 //!
 //! # What is not here
 //!
-//! Headers that announce a rate (`RateLimit-*`) are not read. The days of quotas are not counted: the provider says
-//! when one is spent, and that is forgotten with the run.
+//! Headers that announce a rate (`RateLimit-*`) are not read. The calls of a day are counted by whoever gives the
+//! [`Ration`]; without one, the provider alone says when a day is spent.
 //!
 //! Nothing in here shows the key: it stands in the URL, which only `http` sees.
 
