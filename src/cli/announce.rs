@@ -1,20 +1,17 @@
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::definition::provider::Provider;
 use crate::model::name::Name;
 use crate::report::number::duration;
 use crate::settings::breaker::{BreakerCounts, BreakerSettings};
 use crate::settings::resolved::Settings;
-use crate::settings::saved::Probed;
 use crate::store::url::{ServerUrl, StoreUrl};
 
+use super::doubts::rate_doubts;
 use super::orders::Order;
 use super::terminal::Terminal;
-
-/// Sources change their limits, and other programs come to use the same key.
-const PROBE_IS_GOOD_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// States the limits in force and where each came from, before anything is asked.
 pub fn announce(settings: &Settings, orders: &[Order], url: &StoreUrl, now: Timestamp, terminal: &Terminal) {
@@ -42,14 +39,7 @@ pub fn announce(settings: &Settings, orders: &[Order], url: &StoreUrl, now: Time
             if waits.is_empty() { "nothing" } else { &waits },
             settings.origin("retry.max_retries").unwrap_or("default"),
         ));
-        if let (Some(rate), Some(documented)) = (provider.rps.per_second(), provider.documented_rps)
-            && rate > documented
-        {
-            let what =
-                format!("{}: {rate} calls a second are more than the documented {documented}; expect refusals", provider.id);
-            terminal.note(&format!("warning: {what}"));
-        }
-        for doubt in settings.probed(&provider.id).iter().flat_map(|probed| probe_doubts(probed, provider, now)) {
+        for doubt in rate_doubts(settings, provider, now) {
             terminal.note(&format!("warning: {doubt}"));
         }
         let breakers = orders.iter().filter(|order| order.provider.id == provider.id).map(|order| &order.dataset.id);
@@ -57,20 +47,6 @@ pub fn announce(settings: &Settings, orders: &[Order], url: &StoreUrl, now: Time
             terminal.note(&line);
         }
     }
-}
-
-/// Limits that a probe found hold for a while only, and for the place they were found at.
-fn probe_doubts(probed: &Probed, provider: &Provider, now: Timestamp) -> Vec<String> {
-    let Provider { id, rps, base_url, .. } = provider;
-    let mut doubts = Vec::new();
-    if now.duration_since(probed.at) > PROBE_IS_GOOD_FOR {
-        let day = probed.at.strftime("%F");
-        doubts.push(format!("{id}: its {rps} were found on {day}; `gapless probe throughput` finds out whether they still hold"));
-    }
-    if probed.base_url != *base_url {
-        doubts.push(format!("{id}: its {rps} were found at {}, not at {base_url}", probed.base_url));
-    }
-    doubts
 }
 
 /// When a dataset is left alone because its server is in trouble: one line for all datasets that have the same breaker.
@@ -91,7 +67,8 @@ fn breaker_lines<'a>(settings: &Settings, provider: &Provider, datasets: impl It
     told.into_iter().map(line).collect()
 }
 
-fn breaker_line(settings: &Settings, provider: &Provider, breaker: &BreakerSettings) -> String {
+/// When an API is left alone because its server is in trouble.
+pub fn breaker_line(settings: &Settings, provider: &Provider, breaker: &BreakerSettings) -> String {
     if breaker.counts == BreakerCounts::None {
         return "no breaker: a server in trouble is asked as often as the retries say".to_owned();
     }

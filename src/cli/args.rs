@@ -266,7 +266,7 @@ pub enum DatasetsCommand {
 pub enum ConfigCommand {
     /// Every value and where it came from
     Show,
-    /// Check names, values and combinations
+    /// Check names, values and combinations, and tell what calls, rate and a usual night come to
     Check,
 }
 

@@ -5,32 +5,90 @@ use jiff::Timestamp;
 
 use crate::caller::{ProviderLimits, Unrationed};
 use crate::model::password::without_passwords;
+use crate::plan::night::night;
 use crate::report::exit::Exit;
+use crate::settings::error::SettingsError;
+use crate::store::{OpenMode, Store};
 
 use super::args::ConfigCommand;
+use super::arithmetic::Api;
 use super::ask::caller;
+use super::doubts::rate_doubts;
 use super::error::CliError;
-use super::orders::target_of;
-use super::setup::Setup;
+use super::orders::{standing, target_of};
+use super::setup::{Setup, current_month};
 use super::terminal::Terminal;
 
-pub fn run(command: &ConfigCommand, config: Option<&Path>, terminal: &Terminal) -> Result<Exit, CliError> {
+pub async fn run(command: &ConfigCommand, config: Option<&Path>, terminal: &Terminal) -> Result<Exit, CliError> {
     let setup = Setup::load(config, Setup::environment(), |_| Ok(Vec::new()))?;
     match command {
         ConfigCommand::Show => terminal.print(&shown(&setup)),
-        ConfigCommand::Check => {
-            check(&setup)?;
-            let file = setup.settings.file.as_ref().map_or("no settings file".to_owned(), |file| file.display().to_string());
-            terminal.print(&format!("{file}: every name is known, every value is legal\nnext: gapless config show\n"))
+        ConfigCommand::Check => check(&setup, Timestamp::now(), terminal).await,
+    }
+}
+
+/// Tries what can be tried without a call, and tells the arithmetic of each API that has a target.
+async fn check(setup: &Setup, now: Timestamp, terminal: &Terminal) -> Result<Exit, CliError> {
+    check_targets(setup, now)?;
+    let file = setup.settings.file.as_ref().map_or("no settings file".to_owned(), |file| file.display().to_string());
+    let mut text = format!("{file}: every name is known, every value is legal\n");
+    let store = ledger(setup, terminal).await?;
+    let mut problems = Vec::new();
+    for name in setup.settings.targets.keys() {
+        let dataset = setup.dataset(name)?;
+        let provider = setup.provider_of(dataset);
+        let target = target_of(dataset, setup, now)?.partitions;
+        let (states, latencies) = match &store {
+            Some(store) => (store.states(&dataset.id).await?, store.latencies(&dataset.id, LATEST).await?),
+            None => (Vec::new(), Vec::new()),
+        };
+        let standings = states.into_iter().map(standing).collect();
+        let night = night(&target, &standings, setup.settings.refresh, current_month(provider, now), now);
+        let (wanted, settings) = (target.len() as u64, &setup.settings);
+        let api = Api { settings, dataset, provider, wanted, night, latencies: &latencies };
+        text.push_str(&format!("\n{}", api.text()));
+        for warning in api.warnings().into_iter().chain(rate_doubts(settings, provider, now)) {
+            text.push_str(&format!("  warning: {warning}\n"));
+        }
+        problems.extend(api.problems());
+    }
+    if setup.settings.targets.is_empty() {
+        text.push_str("no dataset has a target, such as `[collect.apt_trade]`: there is no usual night to reckon with\n");
+    }
+    if problems.is_empty() {
+        text.push_str("\nnext: gapless config show\n");
+        terminal.print(&text)
+    } else {
+        terminal.print(&text)?;
+        Err(SettingsError { problems }.into())
+    }
+}
+
+/// Good answers that the time of one is reckoned from.
+const LATEST: u32 = 1000;
+
+/// The store as far as there is one: settings are checked on a machine that has none yet, too.
+async fn ledger(setup: &Setup, terminal: &Terminal) -> Result<Option<Store>, CliError> {
+    let url = setup.store_url()?;
+    let opened = match Store::exists(&url).await {
+        Ok(false) => return Ok(None),
+        Ok(true) => setup.open_store(&url, OpenMode::ReadOnly).await.map_err(|error| error.what),
+        Err(error) => Err(error.to_string()),
+    };
+    match opened {
+        Ok(store) => Ok(Some(store)),
+        Err(error) => {
+            terminal.note(&format!("warning: the store is not read, so nothing is known of pages and times: {error}"));
+            Ok(None)
         }
     }
 }
 
 /// What can be tried without a call: every target names partitions, and every provider can be asked.
-fn check(setup: &Setup) -> Result<(), CliError> {
+fn check_targets(setup: &Setup, now: Timestamp) -> Result<(), CliError> {
     for name in setup.settings.targets.keys() {
         let hint = format!("mend `[collect.{name}]`");
-        target_of(setup.dataset(name)?, setup, Timestamp::now()).map_err(|error| error.with_hint(hint))?;
+        target_of(setup.dataset(name)?, setup, now).map_err(|error| error.with_hint(hint))?;
     }
     let askable = setup
         .providers()

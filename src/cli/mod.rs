@@ -3,6 +3,7 @@
 mod accept;
 mod announce;
 mod args;
+mod arithmetic;
 mod ask;
 mod audit;
 mod audit_online;
@@ -11,6 +12,7 @@ mod config;
 mod datasets;
 mod demo;
 mod doctor;
+mod doubts;
 mod dry_run;
 mod error;
 mod init;
@@ -94,7 +96,7 @@ async fn dispatch(cli: Cli, terminal: &mut Terminal) -> Result<Exit, CliError> {
         Command::Why(args) => why::run(&args, cli.config.as_deref(), terminal).await,
         Command::Demo(args) => demo::run(&args, terminal).await,
         Command::Datasets { command } => datasets::run(&command, cli.config.as_deref(), terminal),
-        Command::Config { command } => config::run(&command, cli.config.as_deref(), terminal),
+        Command::Config { command } => config::run(&command, cli.config.as_deref(), terminal).await,
         Command::Probe { command } => probe::run(&command, cli.config.as_deref(), terminal).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();

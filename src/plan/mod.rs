@@ -3,6 +3,7 @@
 pub mod barren;
 pub mod condition;
 pub mod cost;
+pub mod night;
 pub mod selection;
 pub mod span;
 pub mod target;

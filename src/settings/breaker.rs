@@ -100,7 +100,7 @@ impl Breakers {
 impl BreakerSettings {
     /// How many outcomes its window can hold in the worst case: each request held by a permit until its total timeout.
     pub fn reach(&self, permits: u32, rate: Rate, http: &HttpSettings, retry: &RetrySettings) -> Reach {
-        let attempt = http.total_timeout + retry.error_pause;
+        let attempt = retry.longest_attempt(http);
         let tries = retry.max_retries + 1;
         let (outcome, told_outcome) = match self.counts {
             BreakerCounts::Attempts | BreakerCounts::None => (attempt, format!("{attempt:?}")),

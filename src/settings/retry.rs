@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use super::http::HttpSettings;
 use super::resolved::Settings;
 
 /// How often and after which waits a call is tried again.
@@ -47,6 +48,18 @@ impl RetrySettings {
         let seconds = (self.delay.as_secs_f64() * factor).min(self.max_delay.as_secs_f64());
         Duration::from_secs_f64(seconds)
     }
+
+    /// How long a permit can be held by one attempt: the rest after an error answer included.
+    pub fn longest_attempt(&self, http: &HttpSettings) -> Duration {
+        http.total_timeout + self.error_pause
+    }
+
+    /// How long one call can take with all its tries and our own waits between them, once its turn has come.
+    pub fn longest_call(&self, http: &HttpSettings) -> Duration {
+        let between: Duration = self.waits().iter().map(|wait| (*wait).min(self.max_delay.saturating_sub(self.jitter))).sum();
+        let together = self.longest_attempt(http) * (self.max_retries + 1) + between + self.jitter * self.max_retries;
+        self.total_timeout.map_or(together, |limit| limit.min(together))
+    }
 }
 
 impl RetryAfterRule {
@@ -64,5 +77,22 @@ impl Default for RetrySettings {
     /// The values of `config/default.toml`.
     fn default() -> Self {
         Settings::defaults().retry
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_call_is_all_tries_and_all_waits_within_its_own_limit() {
+        let http = HttpSettings::default();
+        let check =
+            |retry: RetrySettings, seconds: f64| assert_eq!(retry.longest_call(&http).as_secs_f64(), seconds, "{retry:?}");
+        let usual = RetrySettings::default();
+        check(usual.clone(), 5.0 * 60.5 + 2.0 + 6.0 + 18.0 + 54.0);
+        check(RetrySettings { max_retries: 0, ..usual.clone() }, 60.5);
+        check(RetrySettings { jitter: Duration::from_secs(10), ..usual.clone() }, 302.5 + 2.0 + 6.0 + 18.0 + 50.0 + 40.0);
+        check(RetrySettings { total_timeout: Some(Duration::from_secs(90)), ..usual }, 90.0);
     }
 }

@@ -5,7 +5,7 @@ use jiff::civil::Date;
 
 use super::Store;
 use super::error::StoreError;
-use super::ledger::{breakers, quota};
+use super::ledger::{breakers, latency, quota};
 use super::state::{ApiState, BreakerChange};
 use crate::model::job::RunId;
 use crate::model::name::Name;
@@ -43,5 +43,10 @@ impl Store {
     /// The last change of the breaker of every API that ever had one, by dataset and key.
     pub async fn breakers(&self) -> Result<Vec<BreakerChange>, StoreError> {
         self.engine.read(breakers::last).await
+    }
+
+    /// How long the latest good answers of a dataset took, in milliseconds, newest first, at most `count` of them.
+    pub async fn latencies(&self, dataset: &Name, count: u32) -> Result<Vec<u64>, StoreError> {
+        self.engine.read(|tx| latency::latest(tx, dataset, count)).await
     }
 }

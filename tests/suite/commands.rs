@@ -83,6 +83,31 @@ fn the_settings_are_shown_with_their_origins() {
 }
 
 #[test]
+fn the_check_reckons_with_what_the_ledger_knows() {
+    let world = World::playing("rows = 2500\nlatency_ms = 40").set("providers.data_go_kr.rps", "100");
+    world.file("gapless.toml", "[collect.apt_trade]\nmonths = \"last:2\"\nregions = \"11110,11140\"\n");
+    let night = "4 of 4 partitions: 4 calls (a page each, as long as none is known)";
+    assert_says(&world, "config check", &[night, "none is known yet", "still to get  4 partitions: 4 calls"]);
+    world.run("collect --create").exits(0);
+    let calls = world.requests().len();
+    let run = world.run("config check").exits(0);
+    let told = format!("4 of 4 partitions: {calls} calls in ");
+    for said in [told.as_str(), "bound by calls in flight", "good answers took", "never reach 100/s"] {
+        assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
+    }
+    assert!(!run.stdout.contains("still to get"), "{}", run.stdout);
+    world.file(
+        "gapless.toml",
+        "[collect.apt_trade]\nmonths = \"last:2\"\nregions = \"11110,11140\"\n[providers.data_go_kr]\ndaily_calls = 7\n",
+    );
+    let run = world.run("config check").exits(2);
+    for said in ["gapless.toml:5: `daily_calls` (7) can never hold a usual night of `apt_trade`", &format!("{calls} calls")] {
+        assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
+    }
+    assert_eq!(world.requests().len(), calls, "nothing is called");
+}
+
+#[test]
 fn the_demo_tells_the_whole_story_in_an_empty_environment() {
     let world = World::playing("").without_variable("GAPLESS_KEY_DATA_GO_KR");
     let run = world.run("demo").exits(0);

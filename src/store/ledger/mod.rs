@@ -9,6 +9,7 @@ pub mod content;
 pub mod held;
 pub mod history;
 pub mod jobs;
+pub mod latency;
 pub mod pages;
 mod publish;
 pub mod quota;

@@ -1,8 +1,11 @@
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::stories;
 use super::world::{World, apartments_page, attempt, end, partition_of};
 use crate::model::job::PageNumber;
+use crate::model::name::Name;
 use crate::model::outcome::Outcome;
 use crate::model::verdict::Verdict;
 use crate::store::job::{JobEnd, Superseded};
@@ -12,6 +15,7 @@ const SEOUL: &str = "11110,2024-01";
 stories![
     attempts_go_when_they_are_old_and_nothing_else_does,
     many_old_attempts_go_as_well,
+    times_of_answers_are_those_of_the_newest_good_ones,
     snapshots_that_were_kept_go_when_they_are_no_longer_to_be,
     what_was_published_comes_back_page_by_page,
     pages_without_bodies_are_told_as_such,
@@ -38,6 +42,21 @@ async fn attempts_go_when_they_are_old_and_nothing_else_does(mut world: World) {
     world.assert_select("select count(*) from attempt", &["0"]).await;
     world.assert_select("select apt from apt_trade", &["a"]).await;
     assert_eq!(world.store.audit().await.unwrap(), []);
+}
+
+async fn times_of_answers_are_those_of_the_newest_good_ones(mut world: World) {
+    let job = world.start(SEOUL).await;
+    let outcomes = [Outcome::Page, Outcome::Retry, Outcome::Empty, Outcome::SlowDown, Outcome::Page];
+    let attempts = outcomes.iter().zip([100, 200, 300, 400, 500]).map(|(outcome, milliseconds)| {
+        let mut attempt = attempt(&job, 1, 1, 1, *outcome);
+        attempt.took = Duration::from_millis(milliseconds);
+        attempt
+    });
+    world.store.record_attempts(&attempts.collect::<Vec<_>>()).await.unwrap();
+    let dataset = Name::literal("apt_trade");
+    assert_eq!(world.store.latencies(&dataset, 9).await.unwrap(), [500, 300, 100]);
+    assert_eq!(world.store.latencies(&dataset, 2).await.unwrap(), [500, 300]);
+    assert_eq!(world.store.latencies(&Name::literal("other"), 9).await.unwrap(), [0_u64; 0]);
 }
 
 async fn many_old_attempts_go_as_well(mut world: World) {
