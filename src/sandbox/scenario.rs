@@ -71,7 +71,7 @@ pub enum ScenarioError {
     Idle { number: usize },
     #[error("{setting} is {share}: a share is from 0 to 1")]
     Share { setting: String, share: f64 },
-    #[error("{setting} counts down: `from` is not above `to`")]
+    #[error("{setting} counts down: its second number is below its first, or its median is 0")]
     Spread { setting: String },
 }
 

@@ -20,8 +20,9 @@ fn a_scenario_with_a_mistake_is_refused_with_its_place() {
         assert!(told.contains(expected), "{toml}: {told}");
     };
     check("row = 3", "unknown field `row`");
-    check("rows = \"many\"", "a number, or `{ from = …, to = … }`");
+    check("rows = \"many\"", "a number, `{ from = …, to = … }`, or `{ median = …, p95 = … }`");
     check("rows = { from = 9, to = 3 }", "rows counts down");
+    check("latency_ms = { median = 110, p95 = 100 }", "latency_ms counts down");
     check("twins = 2.0", "twins is 2: a share is from 0 to 1");
     check("[[fault]]\npage = 2", "fault 1 does nothing");
     check("[[fault]]\nwait_ms = 1\n[[fault]]\nshare = -0.1\nwait_ms = 1", "share of fault 2 is -0.1");
