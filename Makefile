@@ -21,6 +21,7 @@ endif
 test: ## Install what the tests need, then run every test
 	./scripts/tools.sh nextest strace
 	./scripts/postgres.sh install
+	./scripts/limiters.sh install
 	$(CARGO) nextest run --locked
 	$(CARGO) test --locked --doc
 

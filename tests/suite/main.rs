@@ -22,6 +22,8 @@ mod guards;
 mod hosts;
 mod keys;
 mod kills;
+mod limiter;
+mod limiters;
 mod limits;
 mod nights;
 mod outputs;
