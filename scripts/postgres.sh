@@ -8,6 +8,7 @@
 #   postgres.sh stop FOLDER MODE           stops the server in FOLDER: fast, immediate or kill
 #   postgres.sh start FOLDER               starts it again
 #   postgres.sh restart FOLDER MODE        both
+#   postgres.sh secure FOLDER              makes it take nothing on its port but TLS, as localhost; prints the CA's file
 #   postgres.sh with COMMAND…              runs a command with GAPLESS_TEST_POSTGRES set to the URL of one
 set -euo pipefail
 
@@ -26,7 +27,7 @@ programs() {
 }
 
 install() {
-  if programs >/dev/null; then
+  if programs >/dev/null && command -v openssl >/dev/null; then
     return
   fi
   local root=()
@@ -40,7 +41,7 @@ install() {
     echo "create_main_cluster = false" | "${root[@]}" tee /etc/postgresql-common/createcluster.conf >/dev/null
   fi
   "${root[@]}" apt-get update --quiet >&2 || true
-  "${root[@]}" apt-get install --yes --no-install-recommends postgresql postgresql-client >&2
+  "${root[@]}" apt-get install --yes --no-install-recommends postgresql postgresql-client openssl >&2
 }
 
 # The server refuses to run as root.
@@ -132,6 +133,33 @@ restart() {
   start "$folder"
 }
 
+# A CA of its own signs for localhost and for nobody else.
+secure() {
+  local folder=$1 tls=$1/tls
+  as_user mkdir "$tls"
+  as_user sh -euc '
+    cd "$1"
+    key="-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
+    openssl req -x509 $key -days 2 -subj "/CN=gapless tests" -keyout ca.key -out ca.pem
+    openssl req $key -subj /CN=localhost -keyout server.key -out server.csr
+    echo "subjectAltName = DNS:localhost" >names
+    openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out server.pem
+    chmod 600 server.key
+  ' sh "$tls" >/dev/null 2>"$folder/openssl" || { cat "$folder/openssl" >&2; return 1; }
+  as_user tee -a "$folder/data/postgresql.conf" >/dev/null <<CONF
+ssl = on
+ssl_cert_file = '$tls/server.pem'
+ssl_key_file = '$tls/server.key'
+CONF
+  as_user tee "$folder/data/pg_hba.conf" >/dev/null <<CONF
+local all all trust
+hostssl all all all trust
+hostnossl all all all reject
+CONF
+  restart "$folder" fast
+  echo "$tls/ca.pem"
+}
+
 case ${1:-} in
   install) install ;;
   serve) serve "$2" "$3" "${4:-}" ;;
@@ -142,6 +170,7 @@ case ${1:-} in
   stop) stop "$2" "$3" ;;
   start) start "$2" ;;
   restart) restart "$2" "$3" ;;
+  secure) secure "$2" ;;
   with)
     shift
     url=$(serve "$(mktemp -d /tmp/gapless-postgres.XXXXXX)" "$$")
@@ -149,7 +178,7 @@ case ${1:-} in
     "$@"
     ;;
   *)
-    sed -n '2,11s/^# \{0,1\}//p' "$here/postgres.sh" >&2
+    sed -n '2,12s/^# \{0,1\}//p' "$here/postgres.sh" >&2
     exit 2
     ;;
 esac

@@ -35,7 +35,11 @@ impl CliError {
         let mut what = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {
-            what.push_str(&format!(": {error}"));
+            // Some libraries say their cause themselves.
+            let told = format!(": {error}");
+            if !what.ends_with(&told) {
+                what.push_str(&told);
+            }
             cause = error.source();
         }
         Self { exit, what, hint: None }

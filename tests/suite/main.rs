@@ -36,3 +36,4 @@ mod signals;
 mod storm;
 mod stranger;
 mod sweep;
+mod tls;

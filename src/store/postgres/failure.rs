@@ -7,11 +7,17 @@ use crate::store::error::{DatabaseFailure, StoreError, StorePlace};
 pub fn of_sqlx(place: &StorePlace, source: sqlx::Error) -> StoreError {
     let failure = match &source {
         sqlx::Error::Database(error) => of_code(error.code().as_deref().unwrap_or_default()),
+        sqlx::Error::Io(error) if is_of_tls(error) => DatabaseFailure::TlsRefused,
         sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => DatabaseFailure::ServerAway,
         sqlx::Error::Tls(_) => DatabaseFailure::TlsRefused,
         _ => DatabaseFailure::Unforeseen,
     };
     StoreError::Database { place: place.clone(), failure, source: source.into() }
+}
+
+/// A certificate that is not trusted stays so, however often it is shown.
+fn is_of_tls(error: &std::io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
 }
 
 /// Whether the same transaction may go well in a moment, on a new connection where need be.
