@@ -9,10 +9,13 @@
 #   postgres.sh start FOLDER               starts it again
 #   postgres.sh restart FOLDER MODE        both
 #   postgres.sh secure FOLDER              makes it take nothing on its port but TLS, as localhost; prints the CA's file
+#   postgres.sh pool FOLDER PID            puts pgbouncer before it, in transaction mode, and prints its URL; gone with PID
 #   postgres.sh with COMMAND…              runs a command with GAPLESS_TEST_POSTGRES set to the URL of one
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=scripts/packages.sh
+. "$here/packages.sh"
 
 # The newest that is installed; Debian keeps the programs out of PATH.
 programs() {
@@ -27,6 +30,7 @@ programs() {
 }
 
 install() {
+  bring pgbouncer
   if programs >/dev/null && command -v openssl >/dev/null; then
     return
   fi
@@ -160,6 +164,53 @@ CONF
   echo "$tls/ca.pem"
 }
 
+# Fewer connections to the server than a run has, so that they are really shared.
+pool() {
+  local folder=$1 pid=$2 pool=$1/pool bin name
+  bin=$(program pgbouncer)
+  as_user mkdir "$pool"
+  # Its own user may not be let into the folder of the project.
+  cp "$bin" "$pool/pgbouncer"
+  for name in "$unpacked"/usr/lib/*-linux-gnu*/lib*.so*; do
+    if [ -e "$name" ]; then
+      cp "$name" "$pool"
+    fi
+  done
+  as_user tee "$pool/ini" >/dev/null <<CONF
+[databases]
+* = host=$folder
+[pgbouncer]
+pool_mode = transaction
+default_pool_size = 2
+max_client_conn = 100
+listen_addr =
+unix_socket_dir = $pool
+auth_type = trust
+auth_file = $pool/users
+pidfile = $pool/pid
+logfile = $pool/log
+# By itself it waits for 15 s before it looks for a server again that was away.
+server_login_retry = 1
+CONF
+  echo '"gapless" ""' | as_user tee "$pool/users" >/dev/null
+  (cd "$pool" && LD_LIBRARY_PATH=$pool as_user ./pgbouncer --daemon --quiet ini)
+  while [ ! -s "$pool/pid" ] || [ ! -e "$pool/.s.PGSQL.6432" ]; do
+    sleep 0.05
+  done
+  (cd / && end_pool "$pool" "$pid") >/dev/null 2>&1 </dev/null &
+  disown
+  echo "postgres://gapless@localhost/postgres?host=$pool&port=6432"
+}
+
+end_pool() {
+  local pool=$1 pid=$2 own
+  own=$(cat "$pool/pid")
+  while kill -0 "$pid" 2>/dev/null; do
+    sleep 0.5
+  done
+  kill "$own"
+}
+
 case ${1:-} in
   install) install ;;
   serve) serve "$2" "$3" "${4:-}" ;;
@@ -171,6 +222,7 @@ case ${1:-} in
   start) start "$2" ;;
   restart) restart "$2" "$3" ;;
   secure) secure "$2" ;;
+  pool) pool "$2" "$3" ;;
   with)
     shift
     url=$(serve "$(mktemp -d /tmp/gapless-postgres.XXXXXX)" "$$")
@@ -178,7 +230,7 @@ case ${1:-} in
     "$@"
     ;;
   *)
-    sed -n '2,12s/^# \{0,1\}//p' "$here/postgres.sh" >&2
+    sed -n '2,13s/^# \{0,1\}//p' "$here/postgres.sh" >&2
     exit 2
     ;;
 esac

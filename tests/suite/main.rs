@@ -27,6 +27,7 @@ mod limiters;
 mod limits;
 mod nights;
 mod outputs;
+mod pooled;
 mod postgres;
 mod probes;
 mod quotas;

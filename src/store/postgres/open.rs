@@ -70,6 +70,8 @@ impl PostgresStore {
         let StoreOptions { reader_role, lease, network_files: _ } = options;
         let place = StorePlace::Server(url.to_string());
         let options = PgConnectOptions::from_url(&url.with_password()).map_err(|source| failure::of_sqlx(&place, source))?;
+        // Poolers refuse a setting at the login that they do not know; each transaction makes it for itself.
+        let options = options.extra_float_digits(None);
         let options = options.application_name("gapless").statement_cache_capacity(0).disable_statement_logging();
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("gapless-postgres").enable_all().build();
         let runtime = runtime.map_err(|source| failure::of_sqlx(&place, source.into()))?;

@@ -25,7 +25,7 @@ pub enum Access {
 pub fn begin(schema: &Name, access: Access) -> String {
     let settings = format!(
         "set local search_path to {schema}; set local standard_conforming_strings to on; \
-         set local idle_in_transaction_session_timeout to '10s'",
+         set local extra_float_digits to 3; set local idle_in_transaction_session_timeout to '10s'",
         schema = quoted(schema),
     );
     let lock = |function: &str| {

@@ -75,6 +75,11 @@ impl Server {
         self.ask(&["secure"]).trim().to_owned()
     }
 
+    /// The URL of a pgbouncer in transaction mode before it, with two connections behind it.
+    pub fn pool(&self) -> String {
+        self.ask(&["pool", &std::process::id().to_string()]).trim().to_owned()
+    }
+
     fn ask(&self, words: &[&str]) -> String {
         let output = script().arg(words[0]).arg(&self.folder).args(&words[1..]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
