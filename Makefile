@@ -20,7 +20,7 @@ endif
 
 test: ## Install what the tests need, then run every test
 	./scripts/tools.sh nextest strace
-	./scripts/postgres.sh install
+	./scripts/postgres.sh install tests
 	./scripts/limiters.sh install
 	$(CARGO) nextest run --locked
 	$(CARGO) test --locked --doc

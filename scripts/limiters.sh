@@ -13,8 +13,8 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-# What is not installed on this machine is only unpacked here, so that no service of it can ever start.
-unpacked=${CARGO_TARGET_DIR:-$here/../target}/limiters
+# shellcheck source=scripts/packages.sh
+. "$here/packages.sh"
 
 presets() {
   cat <<'LIST'
@@ -29,60 +29,14 @@ haproxy-envelope  40 within a second; status 200, and code 23 of the gateway ins
 LIST
 }
 
-program() {
-  local name=$1 place
-  for place in "$(command -v "$name" || true)" "/usr/sbin/$name" "$unpacked/usr/sbin/$name"; do
-    if [ -n "$place" ] && [ -x "$place" ]; then
-      echo "$place"
-      return
-    fi
-  done
-  echo "$name is not here: run \`scripts/limiters.sh install\`" >&2
-  return 1
-}
-
-# A package and what it needs that is not installed.
-needed() {
-  apt-get install --simulate --no-install-recommends "$@" | awk '$1 == "Inst" { print $2 }'
-}
-
-install() {
-  local missing=() name root=() packages
-  for name in nginx haproxy; do
-    program "$name" >/dev/null 2>&1 || missing+=("$name")
-  done
-  if [ ${#missing[@]} = 0 ]; then
-    return
-  fi
-  echo "bringing ${missing[*]}" >&2
-  if [ "$(id -u)" != 0 ]; then
-    root=(sudo --non-interactive)
-  fi
-  "${root[@]}" apt-get update --quiet >&2 || true
-  packages=$(needed "${missing[@]}")
-  mkdir -p "$unpacked"
-  local folder
-  folder=$(mktemp -d "$unpacked/download.XXXXXX")
-  # shellcheck disable=SC2086
-  (cd "$folder" && apt-get download --quiet -o APT::Sandbox::User=root $packages >&2)
-  for name in "$folder"/*.deb; do
-    dpkg-deb --extract "$name" "$unpacked"
-  done
-  rm -rf "$folder"
-  for name in "${missing[@]}"; do
-    program "$name" >/dev/null
-  done
-}
-
 # Before all others where that may be had: a server that is kept waiting for the processor sees calls come closer together
 # than they were sent.
 as_server() {
-  local first=() libraries
+  local first=()
   if chrt --fifo 10 true 2>/dev/null; then
     first+=(chrt --fifo 10)
   fi
-  libraries=$(echo "$unpacked"/usr/lib/*-linux-gnu* | tr ' ' ':')
-  LD_LIBRARY_PATH=$libraries "${first[@]}" "$@"
+  LD_LIBRARY_PATH=$(libraries) "${first[@]}" "$@"
 }
 
 nginx_conf() {
@@ -220,12 +174,12 @@ serve() {
 }
 
 case ${1:-} in
-  install) install ;;
+  install) bring nginx haproxy ;;
   serve) serve "$2" "$3" "$4" "$5" "$6" ;;
   watch) watch "$2" "$3" ;;
   presets) presets ;;
   # The tests that need them fail, each by its name, where they cannot be had.
-  nextest) install || true ;;
+  nextest) bring nginx haproxy || true ;;
   *)
     sed -n '2,12s/^# \{0,1\}//p' "$here/limiters.sh" >&2
     exit 2

@@ -12,7 +12,7 @@ program() {
       return
     fi
   done
-  echo "$name is not here: run \`${0##*/} install\`" >&2
+  echo "$name is not here: \`make test\` brings it" >&2
   return 1
 }
 

@@ -2,7 +2,7 @@
 # A throw-away PostgreSQL server of our own: its own folder, its own socket, no port but one of loopback that is asked for.
 # It never looks at a server that is there already.
 #
-#   postgres.sh install                    installs the packages where they are missing
+#   postgres.sh install [tests]            installs the packages where they are missing; what only tests need as well
 #   postgres.sh serve FOLDER PID [PORT]    makes a server in FOLDER and prints its URL; gone, folder and all, when PID is
 #   postgres.sh nextest                    the same for one run of nextest
 #   postgres.sh stop FOLDER MODE           stops the server in FOLDER: fast, immediate or kill
@@ -30,7 +30,9 @@ programs() {
 }
 
 install() {
-  bring pgbouncer
+  if [ "${1:-}" = tests ]; then
+    bring pgbouncer
+  fi
   if programs >/dev/null && command -v openssl >/dev/null; then
     return
   fi
@@ -212,7 +214,7 @@ end_pool() {
 }
 
 case ${1:-} in
-  install) install ;;
+  install) install "${2:-}" ;;
   serve) serve "$2" "$3" "${4:-}" ;;
   nextest)
     url=$(serve "$(mktemp -d /tmp/gapless-postgres.XXXXXX)" "$PPID")
