@@ -14,6 +14,8 @@ pub const STORE_NAMES: &[&str] = &[
     "job",
     "lease",
     "meta",
+    "pace",
+    "pace_share",
     "page",
     "partition",
     "reform",
@@ -22,6 +24,7 @@ pub const STORE_NAMES: &[&str] = &[
     "run",
     "schema",
     "schema_step",
+    "stopped_api",
     "writer",
 ];
 

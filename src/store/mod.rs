@@ -22,6 +22,7 @@ mod mode;
 mod param;
 mod postgres;
 mod row;
+pub mod sharing;
 mod sqlite;
 pub mod state;
 #[cfg(test)]

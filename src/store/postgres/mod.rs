@@ -15,6 +15,9 @@ mod patience;
 mod rows;
 mod script;
 mod session;
+mod sharing;
+#[cfg(test)]
+mod sharing_tests;
 mod transaction;
 mod values;
 
@@ -29,6 +32,7 @@ use self::lease::Heartbeat;
 use self::link::Link;
 use self::patience::Patience;
 pub use self::script::Access;
+use self::sharing::LimitsLink;
 use self::transaction::Writer;
 use super::error::{StoreError, StorePlace};
 use super::param::params;
@@ -50,6 +54,7 @@ pub struct PostgresStore {
     idle: std::sync::Mutex<Vec<Link>>,
     /// Of the run that writes.
     heartbeat: std::sync::Mutex<Option<Heartbeat>>,
+    limits: LimitsLink,
     /// Taken when the store is dropped.
     runtime: Option<Runtime>,
 }

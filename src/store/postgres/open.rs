@@ -11,6 +11,7 @@ use super::link::{AnswerTime, Link, Order};
 use super::patience::Patience;
 use super::script::{self, Access, quoted};
 use super::session::grant_reading;
+use super::sharing::LimitsLink;
 use super::transaction::{self, Writer};
 use super::{PATIENCE, PostgresStore, READERS, Server, failure};
 use crate::model::name::Name;
@@ -22,10 +23,11 @@ use crate::store::url::ServerUrl;
 use crate::store::{OpenMode, StoreOptions};
 
 /// Steps of the schema. One that has landed is never edited.
-const STEPS: [(i64, &str, &str); 3] = [
+const STEPS: [(i64, &str, &str); 4] = [
     (1, "ledger", include_str!("../../../migrations/postgres/0001_ledger.sql")),
     (2, "breaker", include_str!("../../../migrations/postgres/0002_breaker.sql")),
     (3, "time", include_str!("../../../migrations/postgres/0003_time.sql")),
+    (4, "shared_limits", include_str!("../../../migrations/postgres/0004_shared_limits.sql")),
 ];
 
 /// What is known of a step that was done.
@@ -99,7 +101,8 @@ impl PostgresStore {
         };
         let (readers, idle) = (Semaphore::new(READERS), std::sync::Mutex::default());
         let heartbeat = std::sync::Mutex::default();
-        Ok(Self { server, writer, readers, idle, heartbeat, runtime: Some(runtime) })
+        let limits = LimitsLink::default();
+        Ok(Self { server, writer, readers, idle, heartbeat, limits, runtime: Some(runtime) })
     }
 }
 

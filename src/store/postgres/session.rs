@@ -147,7 +147,7 @@ impl Session for Handle<'_> {
     }
 
     fn release(&self, run: RunId) -> Result<(), StoreError> {
-        self.execute(lease::RELEASE, &[run.0.into()]).map(drop)
+        lease::RELEASE.into_iter().try_for_each(|sql| self.execute(sql, &[run.0.into()]).map(drop))
     }
 
     fn is_alive(&self, run: RunId) -> Result<bool, StoreError> {

@@ -1,0 +1,2 @@
+-- The limits that runs keep together have their tables on PostgreSQL alone: one run at a time collects into a file, so here
+-- nobody could share them.

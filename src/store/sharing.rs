@@ -1,0 +1,115 @@
+//! Limits that runs on several hosts keep together, on an engine that is shared.
+
+use std::time::Duration;
+
+use super::Store;
+use super::engine::Engine;
+use super::error::StoreError;
+use super::postgres::PostgresStore;
+use crate::model::job::RunId;
+use crate::model::name::Name;
+
+/// A run's part in the limits of one provider and key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Share {
+    pub provider: Name,
+    /// A salted digest of the key.
+    pub key_id: String,
+    pub run: RunId,
+}
+
+/// What a run would have of the limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// Time between two requests; zero is no limit.
+    pub interval: Duration,
+    /// Requests in flight, over all runs.
+    pub concurrency: u32,
+}
+
+/// Another run that is alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Other {
+    pub run: RunId,
+    pub terms: Terms,
+    /// Requests that it may have in flight.
+    pub held: u32,
+}
+
+/// How things stand between the runs of a provider and key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub others: Vec<Other>,
+    /// Requests that this run may have in flight.
+    pub held: u32,
+}
+
+/// Slots that are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotOrder {
+    pub count: u32,
+    /// Time between two requests, as this run has it at this moment.
+    pub interval: Duration,
+    /// Time beyond that of the slots.
+    pub margin: Duration,
+}
+
+/// Time that was given to one run alone, in nanoseconds of the clock of the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotGrant {
+    pub start: u64,
+    pub end: u64,
+    /// Time between two requests, as the slowest of all runs has it.
+    pub interval: Duration,
+    pub reading: ClockReading,
+}
+
+/// What the clock of the database said, in nanoseconds, and when by the caller's clock it was asked and heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockReading {
+    pub asked: u64,
+    pub told: u64,
+    pub heard: u64,
+}
+
+/// The limits of a store that several runs share. Every call is one statement that may be repeated, tried again as long as
+/// all others of the store.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedLimits<'s> {
+    store: &'s PostgresStore,
+}
+
+/// A clock that only moves forward, in nanoseconds.
+pub type Clock = std::sync::Arc<dyn Fn() -> u64 + Send + Sync>;
+
+impl Store {
+    /// What runs share of limits; `None` where one run at a time collects.
+    pub fn limits(&self) -> Option<SharedLimits<'_>> {
+        match &self.engine {
+            Engine::Sqlite(_) => None,
+            Engine::Postgres(store) => Some(SharedLimits { store }),
+        }
+    }
+}
+
+impl SharedLimits<'_> {
+    /// Takes part in the limits; nothing is held yet.
+    pub async fn join(&self, share: &Share, terms: Terms) -> Result<(), StoreError> {
+        self.store.join_limits(share, terms).await
+    }
+
+    pub async fn standing(&self, share: &Share) -> Result<Standing, StoreError> {
+        self.store.standing(share).await
+    }
+
+    /// Takes so many requests in flight, if that leaves the runs that are alive no more than `most` together; fewer than
+    /// before may always be taken. Whether it did.
+    pub async fn hold(&self, share: &Share, count: u32, most: u32) -> Result<bool, StoreError> {
+        self.store.hold_permits(share, count, most).await
+    }
+
+    /// Reserves slots: the time that follows all that was given before.
+    pub async fn reserve(&self, share: &Share, order: SlotOrder, clock: &Clock) -> Result<SlotGrant, StoreError> {
+        self.store.reserve_slots(share, order, clock).await
+    }
+}
