@@ -71,6 +71,7 @@ mod clock;
 mod connect;
 mod fetch;
 mod http;
+mod lane;
 mod pacer;
 mod pause;
 mod permits;
@@ -81,6 +82,7 @@ mod reach;
 mod request;
 mod retry;
 mod retry_after;
+mod slots;
 mod slowdown;
 mod stop;
 mod surroundings;
@@ -95,6 +97,7 @@ mod wire;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -108,6 +111,7 @@ pub use place::{Place, Places};
 pub use provider::{LimitsError, Pace, ProviderLimits};
 pub use ration::{Exhausted, Ration, Unrationed};
 pub use request::{KeyParam, PageRequest};
+pub use slots::{Batch, Reading, Slots, Wish};
 pub use surroundings::{CallerSettings, Surroundings};
 pub use tls::CaFileError;
 
@@ -117,6 +121,7 @@ use api::{Apis, Asker, Leave};
 use budget::Budget;
 use fetch::Rules;
 use http::HttpWire;
+use lane::Lane;
 use provider::Provider;
 use stop::Stop;
 use wire::Wire;
@@ -151,7 +156,7 @@ impl Caller {
 
     fn with_wire(
         settings: CallerSettings,
-        Surroundings { clock, random, listener, ration }: Surroundings,
+        Surroundings { clock, random, listener, ration, slots }: Surroundings,
         wire: impl Fn(&Arc<Pacer>) -> Result<Box<dyn Wire>, CallerError>,
     ) -> Result<Self, CallerError> {
         let deadline = settings.max_runtime.map(|limit| clock.now().saturating_add(clock::nanos(limit)));
@@ -159,11 +164,18 @@ impl Caller {
         for limits in settings.providers {
             let new_breaker = breaker::maker(&settings.breakers, &limits, &settings.http, &settings.retry, deadline);
             let apis = Apis::new(clock.clone(), Arc::clone(&random), Arc::clone(&listener), new_breaker);
-            let pacer = Arc::new(Pacer::new(limits.interval()?, clock.clone()));
+            let (interval, clock) = (limits.interval()?, clock.clone());
+            let pacer = Arc::new(match &slots {
+                Some(slots) => {
+                    let lane = Lane::new(limits.provider.clone(), Arc::clone(slots), clock.clone());
+                    Pacer::sharing(interval, clock.clone(), lane)
+                }
+                None => Pacer::new(interval, clock.clone()),
+            });
             let wire = wire(&pacer)?;
             let name = limits.provider.clone();
             let patience = settings.retry.throttle_patience;
-            let provider = Provider::new(limits, patience, pacer, wire, clock.clone(), Arc::clone(&listener), apis);
+            let provider = Provider::new(limits, patience, pacer, wire, clock, Arc::clone(&listener), apis);
             providers.insert(name, provider);
         }
         let budget = Budget::new(settings.max_calls);
@@ -201,7 +213,7 @@ impl Caller {
     ///     CallerSettings { providers: vec![limits], http, retry, breakers: Breakers::none(), max_calls: None, max_runtime: None };
     /// let clock = Clock::precise();
     /// let surroundings =
-    ///     Surroundings { clock, random: Arc::new(fastrand::f64), listener: Arc::new(Listeners::default()), ration: Arc::new(Unrationed) };
+    ///     Surroundings { clock, random: Arc::new(fastrand::f64), listener: Arc::new(Listeners::default()), ration: Arc::new(Unrationed), slots: None };
     /// let caller = Caller::new(settings, surroundings)?;
     ///
     /// let call = Call {
@@ -283,7 +295,15 @@ impl Caller {
     /// Other limits for a provider from now on: at least one request in flight.
     pub fn steer(&self, provider: &Name, rate: Rate, concurrency: u32) {
         if let Some(provider) = self.providers.get(provider) {
-            provider.steer(provider::interval(rate), concurrency);
+            provider.steer(rate.interval(), concurrency);
+        }
+    }
+
+    /// What other hosts with the same key let this one do from now on: time between two requests of all of them, as the
+    /// slowest of the others has it, and at least one request in flight.
+    pub fn share(&self, provider: &Name, slowest: Duration, concurrency: u32) {
+        if let Some(provider) = self.providers.get(provider) {
+            provider.share(slowest, concurrency);
         }
     }
 

@@ -97,15 +97,7 @@ impl ProviderLimits {
         if self.concurrency == 0 {
             return Err(LimitsError::NoPermit { provider: self.provider.clone() });
         }
-        Ok(interval(self.rate))
-    }
-}
-
-/// Time between two requests at a rate; zero is no limit.
-pub(super) fn interval(rate: Rate) -> Duration {
-    match rate {
-        Rate::PerSecond(rate) => Duration::from_secs_f64(1.0 / rate),
-        Rate::Unlimited => Duration::ZERO,
+        Ok(self.rate.interval())
     }
 }
 
@@ -181,6 +173,12 @@ impl Provider {
     pub(super) fn steer(&self, interval: Duration, concurrency: u32) {
         self.permits.set_most(concurrency);
         self.pacer.set_cap(interval);
+    }
+
+    /// What other hosts with the same key let this one do.
+    pub(super) fn share(&self, slowest: Duration, concurrency: u32) {
+        self.permits.set_most(concurrency);
+        self.pacer.keep_to(slowest, concurrency);
     }
 
     /// Nobody asks for this dataset before the wait is over.

@@ -5,6 +5,7 @@ use super::clock::Clock;
 use super::fetch::Random;
 use super::provider::ProviderLimits;
 use super::ration::Ration;
+use super::slots::Slots;
 use crate::model::event::Listener;
 use crate::settings::breaker::Breakers;
 use crate::settings::http::HttpSettings;
@@ -33,4 +34,6 @@ pub struct Surroundings {
     pub listener: Arc<dyn Listener>,
     /// Counts the calls of the day.
     pub ration: Arc<dyn Ration>,
+    /// Where other hosts ask with the same key: the times that are left to this one.
+    pub slots: Option<Arc<dyn Slots>>,
 }

@@ -68,6 +68,6 @@ pub fn caller(setup: &Setup, providers: Vec<ProviderLimits>, ration: Arc<dyn Rat
         max_runtime: None,
     };
     let listener = Arc::new(Listeners(vec![Arc::new(Log)]));
-    let surroundings = Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener, ration };
+    let surroundings = Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener, ration, slots: None };
     Caller::new(settings, surroundings).map_err(|error| CliError::usage(error.to_string()))
 }

@@ -72,6 +72,7 @@ impl Run<'_> {
             random: Arc::new(fastrand::f64),
             listener: Arc::clone(&listener),
             ration: calls.clone(),
+            slots: None,
         };
         let caller = match Caller::new(self.calling, surroundings) {
             Ok(caller) => caller,

@@ -225,7 +225,7 @@ fn caller(
     };
     // Refusals are told in the table.
     let listener = Arc::new(Listeners(vec![ears.clone()]));
-    let surroundings = Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener, ration };
+    let surroundings = Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener, ration, slots: None };
     Caller::new(settings, surroundings).map_err(|error| CliError::usage(error.to_string()))
 }
 

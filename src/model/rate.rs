@@ -1,5 +1,6 @@
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,11 @@ impl Rate {
     pub const MAX: f64 = 1_000_000.0;
     /// Below it a call would leave once in twelve days.
     pub const MIN: f64 = 1e-6;
+
+    /// Time between two calls; zero is no limit.
+    pub fn interval(self) -> Duration {
+        self.per_second().map_or(Duration::ZERO, |rate| Duration::from_secs_f64(1.0 / rate))
+    }
 
     pub fn per_second(self) -> Option<f64> {
         match self {

@@ -64,6 +64,7 @@ impl Stand {
             random: Arc::new(fastrand::f64),
             listener: Arc::new(Listeners::default()),
             ration: Arc::new(Unrationed),
+            slots: None,
         };
         let catalog = Catalog::builtin();
         let dataset = catalog.dataset(DATASET).expect("it is shipped").clone();

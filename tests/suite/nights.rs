@@ -175,6 +175,7 @@ impl Backfill {
             random: Arc::new(|| 0.0),
             listener: listener.clone(),
             ration: calls.clone(),
+            slots: None,
         };
         let caller = Caller::new(calling, surroundings).unwrap();
         let keeping = Keeping { superseded: Superseded::Removed, bodies: false };

@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::clock::{Clock, Nanos, nanos};
+use super::lane::Lane;
 use gate::Gate;
-use grid::{Grid, slack};
+use grid::Grid;
+pub(super) use grid::slack;
 
 /// Lets requests leave one by one, never closer than the interval less a slack of 1 ms or a tenth.
 ///
@@ -22,7 +24,11 @@ pub struct Pacer {
     clock: Clock,
     /// Interval at the cap; 0 is no pacing.
     cap: AtomicU64,
+    /// Interval as this host would have it.
+    own: AtomicU64,
     last_connected: AtomicU64,
+    /// Where the rate is shared with other hosts.
+    lane: Option<Lane>,
 }
 
 /// A handshake under way: no request of the provider leaves while it lives.
@@ -35,34 +41,73 @@ pub(super) struct Handshake<'p> {
 impl Pacer {
     /// A pacer with this much between two requests; zero is no limit.
     pub fn new(interval: Duration, clock: Clock) -> Self {
+        Self::with_lane(interval, clock, None)
+    }
+
+    /// A pacer of several hosts: requests leave when the lane is open for this one.
+    pub(super) fn sharing(interval: Duration, clock: Clock, lane: Lane) -> Self {
+        Self::with_lane(interval, clock, Some(lane))
+    }
+
+    fn with_lane(interval: Duration, clock: Clock, lane: Option<Lane>) -> Self {
         let cap = nanos(interval);
-        Self { grid: Grid::new(cap), gate: Gate::new(), clock, cap: AtomicU64::new(cap), last_connected: AtomicU64::new(0) }
+        let (grid, gate, [cap, own]) = (Grid::new(cap), Gate::new(), [cap, cap].map(AtomicU64::new));
+        Self { grid, gate, clock, cap, own, last_connected: AtomicU64::new(0), lane }
     }
 
     /// Waits until a request may leave, and says when that was. It must be sent at once.
     ///
     /// Dropped before that, it leaves its slot unused: nothing is handed back.
     pub async fn turn(&self) -> Nanos {
-        if self.cap() == 0 {
+        if self.grid.interval() == 0 {
             return self.clock.now();
         }
+        let _turn = match &self.lane {
+            Some(lane) => Some(lane.turn().await),
+            None => None,
+        };
         let mut slot = self.grid.reserve(self.clock.now());
         let mut at = slot.at();
         loop {
-            self.clock.wake_at(at).await;
+            self.clock.wake_at(self.opens(at).await).await;
             self.gate.open().await;
             let now = self.clock.now();
+            if !self.is_open(now) {
+                at = now;
+                continue;
+            }
             match slot.leave(now) {
-                Ok(()) => return now,
+                Ok(()) => {
+                    self.left(now);
+                    return now;
+                }
                 Err(too_soon) => at = too_soon.free_at,
             }
+        }
+    }
+
+    /// The earliest time from `at` on that other hosts leave to this one.
+    async fn opens(&self, at: Nanos) -> Nanos {
+        let Some(lane) = &self.lane else { return at };
+        let opens = lane.opens(at, Duration::from_nanos(self.own.load(Ordering::Relaxed))).await;
+        self.keep_pace();
+        opens
+    }
+
+    fn is_open(&self, now: Nanos) -> bool {
+        self.lane.as_ref().is_none_or(|lane| lane.is_open(now))
+    }
+
+    fn left(&self, now: Nanos) {
+        if let Some(lane) = &self.lane {
+            lane.left(now);
         }
     }
 
     /// Another cap from now on; zero is no limit.
     pub(super) fn set_cap(&self, interval: Duration) {
         self.cap.store(nanos(interval), Ordering::Relaxed);
-        self.grid.set_interval(nanos(interval));
+        self.set_own(nanos(interval));
     }
 
     fn cap(&self) -> Nanos {
@@ -71,7 +116,30 @@ impl Pacer {
 
     /// Sets the rate to this share of the cap, above 0 and at most 1.
     pub(super) fn set_share(&self, share: f64) {
-        self.grid.set_interval((self.cap() as f64 / share.clamp(0.001, 1.0)) as Nanos);
+        self.set_own((self.cap() as f64 / share.clamp(0.001, 1.0)) as Nanos);
+    }
+
+    /// Where the rate is shared: time between two requests, as the slowest of the other hosts has it, and the requests that
+    /// this one may have in flight.
+    pub(super) fn keep_to(&self, slowest: Duration, permits: u32) {
+        if let Some(lane) = &self.lane {
+            lane.keep_to(nanos(slowest), permits);
+            self.keep_pace();
+        }
+    }
+
+    fn set_own(&self, interval: Nanos) {
+        self.own.store(interval, Ordering::Relaxed);
+        self.keep_pace();
+    }
+
+    /// The slowest of all hosts sets the pace.
+    fn keep_pace(&self) {
+        let slowest = self.lane.as_ref().map_or(0, Lane::interval);
+        let interval = self.own.load(Ordering::Relaxed).max(slowest);
+        if interval != self.grid.interval() {
+            self.grid.set_interval(interval);
+        }
     }
 
     pub(super) fn handshake(&self) -> Handshake<'_> {
@@ -83,16 +151,20 @@ impl Handshake<'_> {
     /// The connection stands and its request leaves now; the gap to the next one counts from here.
     ///
     /// Two requests may have passed the gate before it shut. The second waits here, so that their first bytes keep the
-    /// gap as well.
+    /// gap as well. Where several hosts share the rate, the slot may be over by now: then another is waited for.
     pub(super) async fn connected(self) {
         let Self { pacer, shut } = self;
-        if pacer.cap() > 0 {
-            let interval = pacer.grid.interval();
+        let interval = pacer.grid.interval();
+        if interval > 0 {
             let last = pacer.last_connected.load(Ordering::Relaxed);
             if last > 0 {
                 pacer.clock.wake_at(last + interval - slack(interval)).await;
             }
-            let now = pacer.clock.now();
+            let mut now = pacer.clock.now();
+            while !pacer.is_open(now) {
+                pacer.clock.wake_at(pacer.opens(now).await).await;
+                now = pacer.clock.now();
+            }
             pacer.last_connected.store(now, Ordering::Relaxed);
             pacer.grid.left_late(now);
         }

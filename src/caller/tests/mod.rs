@@ -309,6 +309,7 @@ fn surroundings(clock: &Clock, ears: &Ears) -> Surroundings {
         random: Arc::new(|| 0.5),
         listener: Arc::new(ears.clone()),
         ration: Arc::new(Unrationed),
+        slots: None,
     }
 }
 

@@ -90,6 +90,7 @@ impl Stand {
             random: Arc::new(fastrand::f64),
             listener: Arc::new(Listeners(vec![ears.clone()])),
             ration: Arc::new(Unrationed),
+            slots: None,
         };
         Caller::new(settings, surroundings).unwrap()
     }
