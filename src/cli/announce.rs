@@ -21,6 +21,9 @@ pub fn announce(settings: &Settings, orders: &[Order], url: &StoreUrl, now: Time
     if url.server().is_some_and(ServerUrl::is_readable_by_others) {
         terminal.note(&format!("warning: what is sent to {url} can be read on its way: add `sslmode=verify-full` to the URL"));
     }
+    if let Some(line) = sharing_line(settings, url) {
+        terminal.note(&line);
+    }
     let mut said = BTreeSet::new();
     for Order { provider, .. } in orders {
         if !said.insert(&provider.id) {
@@ -47,6 +50,16 @@ pub fn announce(settings: &Settings, orders: &[Order], url: &StoreUrl, now: Time
             terminal.note(&line);
         }
     }
+}
+
+/// Whether the limits hold for all hosts together, where there can be several.
+pub fn sharing_line(settings: &Settings, url: &StoreUrl) -> Option<String> {
+    url.server()?;
+    let whose = match settings.shared_limits {
+        true => "kept together with the other hosts that collect into this store",
+        false => "each host keeps its own, and the source sees the sum",
+    };
+    Some(format!("limits: {whose} ({})", settings.origin("limits.shared").unwrap_or("default")))
 }
 
 /// When a dataset is left alone because its server is in trouble: one line for all datasets that have the same breaker.

@@ -83,6 +83,7 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
         store: Arc::new(store),
         keeping: setup.settings.store.clone(),
         calling: calling(&setup.settings, &orders, args),
+        shared_limits: setup.settings.shared_limits,
         caps,
         max_pages: setup.settings.max_pages,
         pages_ahead: setup.settings.pages_ahead,

@@ -10,6 +10,7 @@ use crate::report::exit::Exit;
 use crate::settings::error::SettingsError;
 use crate::store::{OpenMode, Store};
 
+use super::announce::sharing_line;
 use super::args::ConfigCommand;
 use super::arithmetic::Api;
 use super::ask::caller;
@@ -32,6 +33,9 @@ async fn check(setup: &Setup, now: Timestamp, terminal: &Terminal) -> Result<Exi
     check_targets(setup, now)?;
     let file = setup.settings.file.as_ref().map_or("no settings file".to_owned(), |file| file.display().to_string());
     let mut text = format!("{file}: every name is known, every value is legal\n");
+    if let Some(line) = sharing_line(&setup.settings, &setup.store_url()?) {
+        text.push_str(&format!("{line}\n"));
+    }
     let store = ledger(setup, terminal).await?;
     let mut problems = Vec::new();
     for name in setup.settings.targets.keys() {

@@ -1,18 +1,20 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{Caller, CallerSettings, Clock, ProviderLimits, Surroundings};
+use crate::caller::{Caller, CallerSettings, Clock, ProviderLimits, Slots, Surroundings};
 use crate::collect::breakers::BreakerLedger;
 use crate::collect::conductor::{Conductor, Task};
 use crate::collect::harvest::Harvest;
 use crate::collect::ration::{Allowance, DailyCalls};
+use crate::collect::sharing::Sharing;
 use crate::collect::writer::{Keeping, Writer};
 use crate::model::breaker::BreakerState;
 use crate::model::event::{Listener, Listeners};
+use crate::model::name::Name;
 use crate::report::exit::Exit;
 use crate::report::log::Log;
 use crate::report::progress::Progress;
@@ -20,6 +22,7 @@ use crate::report::result::{Caps, RunResult};
 use crate::report::tally::Tally;
 use crate::settings::resolved::StoreSettings;
 use crate::store::Store;
+use crate::store::error::StoreError;
 use crate::store::job::Superseded;
 use crate::store::lock::CollectLock;
 use crate::store::state::to_come;
@@ -40,6 +43,8 @@ pub struct Run<'l> {
     pub store: Arc<Store>,
     pub keeping: StoreSettings,
     pub calling: CallerSettings,
+    /// Whether limits are kept together with the other runs of the store.
+    pub shared_limits: bool,
     pub caps: Caps,
     /// A partition that would need more pages is not begun.
     pub max_pages: u32,
@@ -67,12 +72,19 @@ impl Run<'_> {
         let heard: Vec<Arc<dyn Listener>> = vec![tally.clone(), progress.clone(), Arc::new(Log), breakers.clone()];
         let listener: Arc<dyn Listener> = Arc::new(Listeners(heard));
         let calls = Arc::new(DailyCalls::new(self.store.clone(), Timestamp::now, allowances(&self.tasks)));
+        let clock = Clock::precise();
+        let sharing = if self.shared_limits {
+            let key_ids = key_ids_of_providers(&self.tasks);
+            Sharing::join(&self.store, id, &clock, &self.calling.providers, &key_ids, Arc::clone(&listener)).await?
+        } else {
+            None
+        };
         let surroundings = Surroundings {
-            clock: Clock::precise(),
+            clock,
             random: Arc::new(fastrand::f64),
             listener: Arc::clone(&listener),
             ration: calls.clone(),
-            slots: None,
+            slots: sharing.clone().map(|sharing| sharing as Arc<dyn Slots>),
         };
         let caller = match Caller::new(self.calling, surroundings) {
             Ok(caller) => caller,
@@ -83,6 +95,9 @@ impl Run<'_> {
             }
         };
         recall_blocks(&self.tasks, &self.store, &caller, started_at).await?;
+        if let Some(sharing) = &sharing {
+            sharing.begin(&caller).await?;
+        }
         let keeping = Keeping {
             superseded: if self.keeping.keep_snapshots { Superseded::Kept } else { Superseded::Removed },
             bodies: self.keeping.keep_bodies,
@@ -104,15 +119,17 @@ impl Run<'_> {
             stop: stop.clone(),
         };
 
+        let mut unshared = std::pin::pin!(unshared(sharing.as_deref(), &caller));
         let mut work = std::pin::pin!(conductor.collect(self.tasks));
         let mut signals =
-            std::pin::pin!(signal::watch(caller, stop, ending.clone(), self.max_runtime, |text| terminal.note(text)));
+            std::pin::pin!(signal::watch(caller.clone(), stop, ending.clone(), self.max_runtime, |text| terminal.note(text)));
         let mut draw = tokio::time::interval(DRAW_EVERY);
         let mut plain = tokio::time::interval_at(tokio::time::Instant::now() + PLAIN_LINE_EVERY, PLAIN_LINE_EVERY);
         let collected = loop {
             tokio::select! {
                 collected = &mut work => break collected,
                 () = &mut signals => {}
+                error = &mut unshared => return Err(error.into()),
                 _ = draw.tick(), if terminal.bars.is_some() => progress.draw(Instant::now()),
                 _ = plain.tick(), if terminal.bars.is_none() => terminal.note(&progress.line(Instant::now())),
             }
@@ -138,6 +155,18 @@ impl Run<'_> {
         let counts = tally.counts();
         Ok((RunResult::new(id, exit, started_at, started.elapsed(), harvest, &counts, self.caps), exit))
     }
+}
+
+/// Why the limits can be kept together with others no more; without others, it never comes to that.
+async fn unshared(sharing: Option<&Sharing>, caller: &Caller) -> StoreError {
+    match sharing {
+        Some(sharing) => sharing.watch(caller).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn key_ids_of_providers(tasks: &[Task]) -> HashMap<Name, String> {
+    tasks.iter().map(|Task { source, .. }| (source.provider.id.clone(), source.key_id.clone())).collect()
 }
 
 /// What each API of the run may be asked a day.

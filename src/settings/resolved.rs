@@ -26,6 +26,8 @@ pub struct Settings {
     pub http: HttpSettings,
     pub retry: RetrySettings,
     pub breakers: Breakers,
+    /// Whether the runs of a store that several hosts share keep its limits together.
+    pub shared_limits: bool,
     /// A partition that would need more pages is not begun.
     pub max_pages: u32,
     /// Pages of one partition that may be asked for side by side once its total is known; 0 is one by one.
@@ -204,6 +206,7 @@ impl Settings {
                 throttle_patience: read.duration("retry.throttle_patience"),
             },
             breakers: Breakers::read(&read),
+            shared_limits: read.switch("limits.shared"),
             max_pages: read.number("collect.max_pages"),
             pages_ahead: read.number("collect.pages_ahead"),
             refresh: RefreshSettings { every_run: read.number("refresh.every_run"), weekly: read.number("refresh.weekly") },

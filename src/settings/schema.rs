@@ -88,6 +88,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("breaker.*.max_open_for", Kind::Duration),
     setting("breaker.*.half_open_calls", Kind::Whole { least: 1, most: 1000 }),
     setting("breaker.*.patience", Kind::Duration),
+    setting("limits.shared", Kind::Switch),
     setting("collect.max_pages", Kind::Whole { least: 1, most: 1_000_000 }),
     setting("collect.pages_ahead", Kind::Whole { least: 0, most: 64 }),
     setting("refresh.every_run", Kind::Whole { least: 0, most: 1200 }),

@@ -7,7 +7,7 @@ use gapless::sandbox::RequestLine;
 use crate::world::World;
 
 /// The most requests that began within any one second.
-fn busiest_second(requests: &[RequestLine]) -> usize {
+pub fn busiest_second(requests: &[RequestLine]) -> usize {
     let within = |from: &RequestLine| {
         let until = from.at + Duration::from_secs(1);
         requests.iter().filter(|line| from.at <= line.at && line.at < until).count()
@@ -16,20 +16,20 @@ fn busiest_second(requests: &[RequestLine]) -> usize {
 }
 
 /// Requests a second between the first and the last.
-fn wire_rate(requests: &[RequestLine]) -> f64 {
+pub fn wire_rate(requests: &[RequestLine]) -> f64 {
     let span = requests.last().unwrap().at - requests[0].at;
     (requests.len() - 1) as f64 / span.as_secs_f64()
 }
 
 #[track_caller]
-fn assert_within(requests: &[RequestLine], cap: usize) {
+pub fn assert_within(requests: &[RequestLine], cap: usize) {
     let busiest = busiest_second(requests);
     assert!(busiest <= cap + 1, "{busiest} requests within a second, {cap} allowed");
 }
 
 /// A busy machine makes a run slower, never faster: the best of three counts. What a limit forbids is asserted of each.
 #[track_caller]
-fn assert_reaches(least: f64, measure: impl Fn() -> f64) {
+pub fn assert_reaches(least: f64, measure: impl Fn() -> f64) {
     let mut measured = Vec::new();
     while measured.len() < 3 {
         let share = measure();
