@@ -6,13 +6,15 @@ use crate::caller::clock::{Nanos, nanos};
 ///
 /// While a batch is ours nobody else sends, so each slot of it that is not used is lost to all hosts; and how many can be
 /// used depends on how soon the permits of this host come back. As many slots as permits are used wherever the rate holds
-/// the hosts back. It grows from there while calls wait when a batch is used up, and remembers which size was too big.
+/// the hosts back. It grows from there while calls wait when a batch is used up, and remembers which size was too big; but
+/// not while other hosts wait as well, so that each has as much as its permits are of all.
 #[derive(Debug)]
 pub(super) struct Appetite {
     permits: u32,
     size: u32,
     used_up_in_a_row: u32,
     too_big: Option<u32>,
+    is_contended: bool,
 }
 
 /// How a batch ended.
@@ -34,13 +36,21 @@ const BEFORE_TRYING_AGAIN: u32 = 64;
 
 impl Appetite {
     pub(super) fn new() -> Self {
-        Self { permits: 1, size: 1, used_up_in_a_row: 0, too_big: None }
+        Self { permits: 1, size: 1, used_up_in_a_row: 0, too_big: None, is_contended: false }
     }
 
     /// So many requests may be in flight from now on.
     pub(super) fn has_permits(&mut self, permits: u32) {
         if permits != self.permits {
-            *self = Self { permits, size: permits, ..Self::new() };
+            *self = Self { permits, size: permits, is_contended: self.is_contended, ..Self::new() };
+        }
+    }
+
+    /// Whether a batch that was reserved came behind those of other hosts.
+    pub(super) fn is_contended(&mut self, is_contended: bool) {
+        self.is_contended = is_contended;
+        if is_contended {
+            self.size = self.size.min(self.permits);
         }
     }
 
@@ -66,6 +76,7 @@ impl Appetite {
             None => count.saturating_mul(2),
             Some(_) => count.saturating_add(1),
         };
+        let next = if self.is_contended { next.min(self.permits) } else { next };
         let is_doubtful = self.too_big.is_some_and(|too_big| next >= too_big);
         if next > self.size && (!is_doubtful || self.used_up_in_a_row >= BEFORE_TRYING_AGAIN) {
             self.size = next;
@@ -96,6 +107,24 @@ mod tests {
     #[test]
     fn what_was_enough_stays() {
         assert_eq!(after(&[(1, End::Short), (2, End::Enough), (2, End::Enough)]).count(1, INTERVAL), 2);
+    }
+
+    #[test]
+    fn it_is_as_big_as_its_part_while_others_wait_as_well() {
+        let mut appetite = Appetite::new();
+        appetite.has_permits(2);
+        appetite.was_given(2, End::Short);
+        assert_eq!(appetite.count(1, INTERVAL), 4);
+        appetite.is_contended(true);
+        appetite.was_given(4, End::Short);
+        assert_eq!(appetite.count(1, INTERVAL), 2);
+        appetite.was_given(2, End::LeftOver(1));
+        assert_eq!(appetite.count(1, INTERVAL), 1);
+        (0..BEFORE_TRYING_AGAIN).for_each(|_| appetite.was_given(1, End::Short));
+        assert_eq!(appetite.count(1, INTERVAL), 2, "up to its part again");
+        appetite.is_contended(false);
+        (0..BEFORE_TRYING_AGAIN).for_each(|_| appetite.was_given(2, End::Short));
+        assert!(appetite.count(1, INTERVAL) > 2);
     }
 
     #[test]

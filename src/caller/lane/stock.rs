@@ -86,6 +86,7 @@ impl Stock {
         self.took = reading.heard.saturating_sub(reading.asked);
         let is_next = start == self.end;
         self.end = end;
+        self.appetite.is_contended(!is_next && start > reading.told);
         if !is_next {
             self.ours_since = offset.latest(start);
         }
