@@ -46,10 +46,20 @@ pub struct Server {
 impl Server {
     /// On a socket in its folder, or on a port of loopback. `None` where PostgreSQL is not installed.
     pub fn start(port: Option<u16>) -> Option<Self> {
+        Self::serve(script(), port)
+    }
+
+    /// One that has each commit on the disk before it answers.
+    pub fn durable() -> Option<Self> {
+        let mut script = script();
+        script.env("GAPLESS_POSTGRES_FSYNC", "on");
+        Self::serve(script, None)
+    }
+
+    fn serve(mut command: Command, port: Option<u16>) -> Option<Self> {
         static SERVERS: AtomicU32 = AtomicU32::new(0);
         let number = SERVERS.fetch_add(1, Ordering::Relaxed);
         let folder = PathBuf::from(format!("/tmp/gapless-postgres.p{}.{number}", std::process::id()));
-        let mut command = script();
         command.arg("serve").arg(&folder).arg(std::process::id().to_string()).args(port.map(|port| port.to_string()));
         let output = command.output().ok()?;
         let url = String::from_utf8_lossy(&output.stdout).trim().to_owned();
