@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::caller::{Call, Caller, CallerSettings, Clock, KeyParam, PageRequest, ProviderLimits, Ration, Surroundings};
+use crate::collect::ration::{Allowance, DailyCalls};
 use crate::decode::{self, RawAnswer, Reading};
 use crate::definition::catalog::Catalog;
 use crate::definition::dataset::Dataset;
@@ -14,6 +17,7 @@ use crate::model::partition::Partition;
 use crate::model::secret::ServiceKey;
 use crate::report::log::Log;
 use crate::settings::breaker::Breakers;
+use crate::store::{OpenMode, Store};
 
 use super::error::CliError;
 use super::setup::Setup;
@@ -70,4 +74,26 @@ pub fn caller(setup: &Setup, providers: Vec<ProviderLimits>, ration: Arc<dyn Rat
     let listener = Arc::new(Listeners(vec![Arc::new(Log)]));
     let surroundings = Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener, ration, slots: None };
     Caller::new(settings, surroundings).map_err(|error| CliError::usage(error.to_string()))
+}
+
+/// Counts the calls in the store, where there is one: they are calls of the day like all others.
+pub async fn daily_calls(
+    setup: &Setup,
+    dataset: &Dataset,
+    provider: &Provider,
+    key: Option<&ServiceKey>,
+) -> Result<Option<Arc<DailyCalls>>, CliError> {
+    let url = setup.store_url()?;
+    if !Store::exists(&url).await? {
+        return Ok(None);
+    }
+    let store = setup.open_store(&url, OpenMode::OpenExisting).await?;
+    let salt = Store::salt(&store).await?;
+    let allowance = Allowance {
+        dataset: dataset.id.clone(),
+        key_id: key.map_or_else(|| "none".to_owned(), |key| key.id(&salt)),
+        daily_calls: provider.daily_calls,
+        zone: ProviderLimits::of(provider).zone,
+    };
+    Ok(Some(Arc::new(DailyCalls::new(Arc::new(store), Timestamp::now, vec![allowance]))))
 }

@@ -8,6 +8,7 @@ use crate::model::password::without_passwords;
 use crate::plan::night::night;
 use crate::report::exit::Exit;
 use crate::settings::error::SettingsError;
+use crate::settings::schema::Setting;
 use crate::store::{OpenMode, Store};
 
 use super::announce::sharing_line;
@@ -106,7 +107,7 @@ fn shown(setup: &Setup) -> String {
         None => "# settings file: none\n".to_owned(),
     };
     for (path, assigned) in setup.settings.values() {
-        text.push_str(&format!("{path} = {:?}  # {}\n", without_passwords(&assigned.text), assigned.origin));
+        text.push_str(&format!("{path} = {}  # {}\n", as_written(path, &without_passwords(&assigned.text)), assigned.origin));
     }
     for provider in setup.catalog.providers() {
         let key = match setup.key(provider) {
@@ -120,4 +121,15 @@ fn shown(setup: &Setup) -> String {
         text.push_str(&format!("# {} stands in front of a shipped definition\n", file.display()));
     }
     text
+}
+
+/// A value as a settings file writes it.
+fn as_written(path: &str, text: &str) -> String {
+    let is_text = Setting::find(path).is_none_or(|setting| setting.kind.is_text());
+    // A rate is a number, or a word.
+    if is_text || text.parse::<f64>().is_err() && !matches!(text, "true" | "false") {
+        format!("{text:?}")
+    } else {
+        text.to_owned()
+    }
 }

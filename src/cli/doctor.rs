@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::caller::{Answer, End, ProviderLimits, Unrationed};
+use crate::caller::{Answer, End, ProviderLimits, Ration, Unrationed};
 use crate::definition::dataset::{AxisKind, Dataset};
 use crate::model::outcome::TroubleKind;
 use crate::model::partition::Partition;
@@ -14,7 +14,7 @@ use crate::report::output::printable;
 use crate::store::{OpenMode, Store};
 
 use super::args::DoctorArgs;
-use super::ask::{caller, first_page};
+use super::ask::{caller, daily_calls, first_page};
 use super::error::CliError;
 use super::setup::{Setup, current_month};
 use super::terminal::Terminal;
@@ -114,13 +114,24 @@ async fn ask(setup: &Setup, dataset: &Arc<Dataset>, now: Timestamp) -> Vec<Findi
         findings.push(Finding { hint: setup.key_file_warning(provider), ..Finding::good(what) });
     }
     let partition = example(setup, dataset, now);
+    // A store that cannot be written is told of above, and its count is not to be had.
+    let daily = daily_calls(setup, dataset, provider, key.as_ref()).await.ok().flatten();
     let call = first_page(&setup.catalog, dataset, provider, key, &partition, 1);
-    findings.push(match caller(setup, vec![ProviderLimits::of(provider)], Arc::new(Unrationed)) {
+    let ration: Arc<dyn Ration> = match &daily {
+        Some(daily) => daily.clone(),
+        None => Arc::new(Unrationed),
+    };
+    findings.push(match caller(setup, vec![ProviderLimits::of(provider)], ration) {
         Ok(caller) => {
             answered(dataset, &partition, caller.fetch(call).await.map(|fetched| fetched.answer).map_err(|failure| failure.end))
         }
         Err(error) => Finding::bad(error),
     });
+    if let Some(daily) = daily
+        && let Err(error) = daily.settle().await
+    {
+        findings.push(Finding::bad(error.into()));
+    }
     findings
 }
 

@@ -7,7 +7,6 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Caller, CallerSettings, Clock, Pace, ProviderLimits, Ration, Surroundings, Unrationed};
-use crate::collect::ration::{Allowance, DailyCalls};
 use crate::definition::dataset::Dataset;
 use crate::definition::provider::Provider;
 use crate::model::event::Listeners;
@@ -23,9 +22,8 @@ use crate::report::throughput::{head, next, note, result, row};
 use crate::settings::breaker::Breakers;
 use crate::settings::layer::read_file;
 use crate::settings::saved::{Saved, saved_beside, with_saved};
-use crate::store::{OpenMode, Store};
 
-use super::ask::first_page;
+use super::ask::{daily_calls, first_page};
 use super::error::CliError;
 use super::key_lock::KeyLock;
 use super::orders::recent;
@@ -242,28 +240,6 @@ fn make_calls(
         let partition = &partitions[usize::try_from(number).unwrap_or(0) % partitions.len()];
         first_page(&catalog, &dataset, &provider, key.clone(), partition, dataset.page_size())
     })
-}
-
-/// Counts the calls in the store, where there is one: they are calls of the day like all others.
-async fn daily_calls(
-    setup: &Setup,
-    dataset: &Dataset,
-    provider: &Provider,
-    key: Option<&ServiceKey>,
-) -> Result<Option<Arc<DailyCalls>>, CliError> {
-    let url = setup.store_url()?;
-    if !Store::exists(&url).await? {
-        return Ok(None);
-    }
-    let store = setup.open_store(&url, OpenMode::OpenExisting).await?;
-    let salt = Store::salt(&store).await?;
-    let allowance = Allowance {
-        dataset: dataset.id.clone(),
-        key_id: key.map_or_else(|| "none".to_owned(), |key| key.id(&salt)),
-        daily_calls: provider.daily_calls,
-        zone: ProviderLimits::of(provider).zone,
-    };
-    Ok(Some(Arc::new(DailyCalls::new(Arc::new(store), Timestamp::now, vec![allowance]))))
 }
 
 /// Cancelled by the first signal; a second one ends the program.

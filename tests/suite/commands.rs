@@ -74,9 +74,9 @@ fn the_settings_are_shown_with_their_origins() {
         "config show",
         &[
             "settings file: gapless.toml",
-            "retry.max_retries = \"3\"  # gapless.toml:2",
+            "retry.max_retries = 3  # gapless.toml:2",
             "retry.delay = \"1ms\"  # environment variable GAPLESS__RETRY__DELAY",
-            "retry.multiplier = \"3.0\"  # default",
+            "retry.multiplier = 3.0  # default",
         ],
     );
     assert_says(&world, "config check", &["every value is legal"]);

@@ -40,6 +40,19 @@ fn a_run_that_ends_by_itself_gives_back_what_it_did_not_send() {
 }
 
 #[test]
+fn the_call_of_a_check_is_one_of_the_day() {
+    let world = World::playing("rows = 250").set("providers.data_go_kr.daily_calls", "4");
+    world.run("doctor apt_trade");
+    assert_eq!(world.requests().len(), 1, "without a store there is nothing to count in");
+    world.run(&TWELVE.replace("2024-12", "2024-01")).exits(0);
+    world.run("doctor apt_trade").exits(0);
+    assert_eq!(world.query("select calls from api_state"), [["4"]]);
+    let told = world.run("doctor apt_trade").exits(6).stdout;
+    assert!(told.contains("apt_trade was not asked") && told.contains("the 4 calls of"), "{told}");
+    assert_eq!(world.requests().len(), 5);
+}
+
+#[test]
 fn a_spent_quota_is_remembered_and_the_other_datasets_go_on() {
     let both = "collect apt_trade apt_rent --regions 11110 --months 2024-01..2024-06 --create --concurrency 1 --format json";
     let spent = r#"fault = [{ service = "RTMSDataSvcAptTrade", answer = { kind = "gateway1", code = "22" } }]"#;
