@@ -132,6 +132,15 @@ fn failures_in_a_row_open_it_before_there_are_enough_calls() {
 }
 
 #[test]
+fn one_that_is_switched_off_never_opens() {
+    let off = BreakerSettings { counts: BreakerCounts::None, failures_in_a_row: 12, ..settings() };
+    assert_eq!(Trial::new(off.clone()).calls(&nights(&[("-", 1000)])).states(), []);
+    // The first twelve open one that counts.
+    let on = BreakerSettings { counts: BreakerCounts::Attempts, ..off };
+    assert_eq!(Trial::new(on).calls(&nights(&[("-", 12)])).states(), [BreakerState::Open]);
+}
+
+#[test]
 fn a_call_that_failed_while_others_were_answered_has_a_trouble_of_its_own() {
     let mut trial = Trial::new(BreakerSettings { failures_in_a_row: 3, ..settings() });
     let long_ago = trial.now;
