@@ -83,7 +83,7 @@ async fn store_and_clock(setup: &Setup, now: Timestamp) -> Finding {
     let newest = async {
         let store = Store::open(&url, OpenMode::ReadOnly).await?;
         store.check().await?;
-        let newest = store.coverage(None).await?.into_iter().filter_map(|line| line.checked_at).max();
+        let newest = store.last_checked().await?;
         store.close().await;
         Ok::<_, CliError>(newest)
     };

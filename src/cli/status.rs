@@ -9,13 +9,13 @@ use crate::definition::dataset::{AxisKind, Dataset};
 use crate::model::breaker::BreakerState;
 use crate::model::name::Name;
 use crate::model::partition::Partition;
-use crate::plan::barren::{Yield, barren};
+use crate::plan::barren::is_barren;
 use crate::plan::condition::{Condition, condition};
 use crate::plan::selection::Standing;
 use crate::report::exit::Exit;
 use crate::report::number::{counted, grouped};
 use crate::report::table::aligned;
-use crate::store::state::{self, ApiState, BreakerChange, CoverageLine, PartitionState, ReformProgress};
+use crate::store::state::{self, ApiState, BreakerChange, PartitionState, ReformProgress, RegionYield};
 use crate::store::url::StoreUrl;
 use crate::store::{OpenMode, Store};
 
@@ -64,7 +64,7 @@ pub async fn run(args: &StatusArgs, config: Option<&Path>, terminal: &Terminal) 
 }
 
 async fn lines(setup: &Setup, store: &Store, now: Timestamp) -> Result<Vec<Line>, CliError> {
-    let coverage = store.coverage(None).await?;
+    let yields = store.yields().await?;
     let (apis, reforms) = (store.api_states().await?, store.reform_progress().await?);
     let breakers = store.breakers().await?;
     let mut lines = Vec::new();
@@ -88,25 +88,24 @@ async fn lines(setup: &Setup, store: &Store, now: Timestamp) -> Result<Vec<Line>
             apis: apis.iter().filter(|api| api.dataset == dataset.id).cloned().collect(),
             breakers: breakers.iter().filter(|breaker| is_in_trouble(breaker, &dataset.id)).cloned().collect(),
             daily_calls: setup.provider_of(dataset).daily_calls,
-            barren: barren_regions(dataset, setup, &coverage),
+            barren: barren_regions(dataset, setup, &yields),
             reforms: reforms.iter().filter(|reform| reform.dataset == dataset.id.as_str()).cloned().collect(),
         });
     }
     Ok(lines)
 }
 
-fn barren_regions(dataset: &Dataset, setup: &Setup, coverage: &[CoverageLine]) -> Vec<String> {
+fn barren_regions(dataset: &Dataset, setup: &Setup, yields: &[RegionYield]) -> Vec<String> {
     let list = dataset.axis(AxisKind::Region).and_then(|axis| axis.list.as_ref()).and_then(|list| setup.catalog.regions(list));
     let Some(list) = list else { return Vec::new() };
-    let own = coverage.iter().filter(|line| line.dataset == dataset.id.as_str() && line.checked_at.is_some());
-    let yields = own.filter_map(|line| Some(Yield { region: line.region.as_deref()?, rows: line.rows }));
-    let told = |(code, partitions): (&str, u64)| {
+    let barren = yields.iter().filter(|region| region.dataset == dataset.id && is_barren(region.partitions, region.rows));
+    let told = |RegionYield { region: code, partitions, .. }: &RegionYield| {
         let name = list.get(code).map_or(String::new(), |region| format!(" ({})", region.names.join(" ")));
         let day = list.as_of.as_deref().map_or(String::new(), |day| format!("; its list is of {day}"));
-        let partitions = counted(partitions, "whole partition");
+        let partitions = counted(*partitions, "whole partition");
         format!("region {code}{name} has no row in {partitions}: is the code retired, or wrong{day}?")
     };
-    barren(yields).into_iter().map(told).collect()
+    barren.map(told).collect()
 }
 
 fn visible_rows(state: &PartitionState) -> u64 {

@@ -45,7 +45,7 @@ use self::kept::KeptPages;
 use self::ledger::{batch, content, held, jobs, pages, reforms, regions, retention, settle, states, tables, takeover};
 use self::lock::{CollectLock, LockError};
 pub use self::mode::{NetworkFiles, OpenMode, StoreOptions};
-use self::state::{CoverageLine, PartitionState, ReformProgress};
+use self::state::{PartitionState, ReformProgress, RegionYield};
 use self::url::StoreUrl;
 use crate::definition::dataset::Dataset;
 use crate::definition::region::RegionList;
@@ -275,9 +275,14 @@ impl Store {
         self.engine.read(states::salt).await
     }
 
-    /// The view `coverage`, of one dataset or of all, by dataset and partition.
-    pub async fn coverage(&self, dataset: Option<&Name>) -> Result<Vec<CoverageLine>, StoreError> {
-        self.engine.read(|tx| states::coverage(tx, dataset)).await
+    /// What each region of every dataset has, by dataset and region.
+    pub async fn yields(&self) -> Result<Vec<RegionYield>, StoreError> {
+        self.engine.read(states::yields).await
+    }
+
+    /// When any partition was read as a whole last.
+    pub async fn last_checked(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.engine.read(states::last_checked).await
     }
 
     /// Runs one query that only reads and hands over its rows one by one; returns the names of its columns.

@@ -70,26 +70,14 @@ pub struct LastJob {
     pub ended_at: Timestamp,
 }
 
-/// A line of the view `coverage`.
+/// What one region has in all its partitions that were ever whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CoverageLine {
-    pub dataset: String,
-    pub partition: String,
-    pub region: Option<String>,
-    pub month: Option<String>,
-    /// Of the latest job; `None` while its first job is running.
-    pub verdict: Option<Verdict>,
+pub struct RegionYield {
+    pub dataset: Name,
+    pub region: String,
+    pub partitions: u64,
     /// Rows that are published.
     pub rows: u64,
-    pub promised: Option<u64>,
-    pub distinct_rows: Option<u64>,
-    pub checked_at: Option<Timestamp>,
-    pub changed_at: Option<Timestamp>,
-    pub why: Option<String>,
-    /// Rows of a snapshot that waits for a decision, if there is one.
-    pub held_rows: Option<u64>,
-    /// Of its whole snapshot, if there is one.
-    pub standing: Option<Standing>,
 }
 
 /// No day of a provider ends later than this from now, whatever its zone and ours.

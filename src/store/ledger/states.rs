@@ -1,11 +1,13 @@
 //! What is read beside the writer.
 
+use jiff::Timestamp;
+
 use crate::model::job::{JobId, PartitionId};
 use crate::model::name::Name;
 use crate::model::verdict::Verdict;
 use crate::store::error::StoreError;
 use crate::store::param::params;
-use crate::store::state::{CoverageLine, LastJob, PartitionState, Snapshot, Standing};
+use crate::store::state::{LastJob, PartitionState, RegionYield, Snapshot, Standing};
 use crate::store::tx::{Line, Misread, Tx};
 
 /// A failed night counts where the same run read another partition of the dataset whole. That is asked once for each run
@@ -41,23 +43,33 @@ const STATES: &str = "with failure as materialized (
     left join strike on strike.partition = p.id
     where p.dataset = ?1
     order by p.key";
-const COVERAGE: &str =
-    "select dataset, partition, region, month, verdict, rows, promised, distinct_rows, checked_at, changed_at, why, held_rows, standing
-    from coverage
-    where ?1 is null or dataset = ?1
-    order by dataset, partition";
 const WITH_ROWS: &str = "select 1 from partition p
     join job j on j.id = coalesce(p.waiting_job, p.published_job, p.replaced_job)
     where p.dataset = ?1 and j.received > 0
     limit 1";
+const YIELDS: &str = "select p.dataset, p.region, count(*), cast(coalesce(sum(published.received), 0) as bigint)
+    from partition p
+    left join job published on published.id = p.published_job
+    where p.checked_at is not null and p.region is not null
+    group by p.dataset, p.region
+    order by p.dataset, p.region";
+const LAST_CHECKED: &str = "select max(checked_at) from partition";
 const SALT: &str = "select value from meta where name = 'salt'";
 
 pub fn states(tx: &Tx<'_>, dataset: &Name) -> Result<Vec<PartitionState>, StoreError> {
     tx.all(STATES, params![dataset.as_str()], state)
 }
 
-pub fn coverage(tx: &Tx<'_>, dataset: Option<&Name>) -> Result<Vec<CoverageLine>, StoreError> {
-    tx.all(COVERAGE, params![dataset.map(Name::as_str)], coverage_line)
+/// What the regions of every dataset have in the partitions that were ever whole.
+pub fn yields(tx: &Tx<'_>) -> Result<Vec<RegionYield>, StoreError> {
+    tx.all(YIELDS, &[], |line| {
+        Ok(RegionYield { dataset: line.spelled(0)?, region: line.get(1)?, partitions: line.get(2)?, rows: line.get(3)? })
+    })
+}
+
+/// When any partition was read as a whole last.
+pub fn last_checked(tx: &Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
+    tx.first(LAST_CHECKED, &[], |line| line.spelled_or_null(0)).map(Option::flatten)
 }
 
 /// Whether any partition of a dataset has a whole snapshot with rows.
@@ -107,23 +119,5 @@ fn state(line: &Line<'_>) -> Result<PartitionState, Misread> {
         checked_at: line.spelled_or_null(2)?,
         changed_at: line.spelled_or_null(3)?,
         strikes: line.get(8)?,
-    })
-}
-
-fn coverage_line(line: &Line<'_>) -> Result<CoverageLine, Misread> {
-    Ok(CoverageLine {
-        dataset: line.get(0)?,
-        partition: line.get(1)?,
-        region: line.get(2)?,
-        month: line.get(3)?,
-        verdict: line.spelled_as_or_null(4, Verdict::from_spelling)?,
-        rows: line.get(5)?,
-        promised: line.get(6)?,
-        distinct_rows: line.get(7)?,
-        checked_at: line.spelled_or_null(8)?,
-        changed_at: line.spelled_or_null(9)?,
-        why: line.get(10)?,
-        held_rows: line.get(11)?,
-        standing: line.spelled_as_or_null(12, Standing::from_spelling)?,
     })
 }

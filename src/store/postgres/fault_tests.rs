@@ -165,7 +165,7 @@ async fn a_role_that_may_not_write_is_refused_before_any_call() {
         .await;
     refused(&world, &reader, OpenMode::OpenExisting, DatabaseFailure::RightMissing, StoreErrorKind::NeedsDecision).await;
     let reading = open(&by(world.url(), &format!("{reader}@localhost")), OpenMode::ReadOnly).await.unwrap();
-    assert_eq!(reading.coverage(None).await.unwrap(), []);
+    assert_eq!(reading.last_checked().await.unwrap(), None);
     let read_only = role(&world, "superuser").await;
     world.tampered(&format!("alter role {read_only} set default_transaction_read_only to on")).await;
     refused(&world, &read_only, OpenMode::OpenExisting, DatabaseFailure::ServerReadOnly, StoreErrorKind::Unreachable).await;

@@ -7,6 +7,7 @@ use crate::model::outcome::Outcome;
 use crate::model::verdict::Verdict;
 use crate::store::error::StoreError;
 use crate::store::job::{Change, Changed, Claim, Ended, JobStart, Planned, Settled, StoredPage};
+use crate::store::state::RegionYield;
 
 const SEOUL: &str = "11110,2024-01";
 const BUSAN: &str = "26110,2024-01";
@@ -133,12 +134,11 @@ async fn states_and_coverage_name_every_partition_that_was_asked_for(mut world: 
         ("region=41135,month=2024-02", None, None, false),
     ];
     assert_eq!(told, expected);
-    let coverage = world.store.coverage(None).await.unwrap();
-    let told: Vec<_> = coverage.iter().map(|line| (line.region.as_deref(), line.verdict, line.rows)).collect();
-    let expected =
-        [(Some("11110"), Some(Verdict::Complete), 2), (Some("11680"), Some(Verdict::Failed), 0), (Some("41135"), None, 0)];
-    assert_eq!(told, expected);
-    assert_eq!(world.store.coverage(Some(&Name::literal("apt_rent"))).await.unwrap(), []);
+    let lines = "select region, coalesce(verdict, '-'), rows from coverage order by region";
+    world.assert_select(lines, &["11110|complete|2", "11680|failed|0", "41135|-|0"]).await;
+    let seoul = RegionYield { dataset: Name::literal("apt_trade"), region: "11110".to_owned(), partitions: 1, rows: 2 };
+    assert_eq!(world.store.yields().await.unwrap(), [seoul]);
+    assert_eq!(world.store.last_checked().await.unwrap(), states[0].checked_at);
 }
 
 async fn a_dataset_has_rows_once_a_whole_snapshot_has(mut world: World) {
