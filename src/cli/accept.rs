@@ -43,6 +43,7 @@ pub async fn run(args: &AcceptArgs, config: Option<&Path>, terminal: &Terminal) 
             None => text.push_str(&format!("{name} {partition}: nothing of it is held\n")),
         }
     }
+    store.close().await;
     drop(lock);
     if accepted > 0 {
         text.push_str(&format!("{} accepted by {who}\n", counted(accepted as u64, "partition")));

@@ -75,12 +75,13 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     say_what_is_due(&orders, &chosen.selected, terminal);
     let tasks = chosen.selected.into_iter().map(|item| task(&sources, item));
     let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let store = Arc::new(store);
     let run = Run {
         lock: &lock,
         command,
         tasks: tasks.collect(),
         known: left_for_a_person(chosen.need_person),
-        store: Arc::new(store),
+        store: Arc::clone(&store),
         keeping: setup.settings.store.clone(),
         calling: calling(&setup.settings, &orders, args),
         shared_limits: setup.settings.shared_limits,
@@ -93,6 +94,8 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     let ended = run.execute(terminal).await?;
     // A store that was taken away takes every word back, and no write has failed.
     file.iter().try_for_each(StoreFile::check)?;
+    // The file alone is whole then: people copy it.
+    Store::close_shared(store).await;
     drop((lock, key_locks));
     Ok(ended)
 }

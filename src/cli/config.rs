@@ -57,6 +57,9 @@ async fn check(setup: &Setup, now: Timestamp, terminal: &Terminal) -> Result<Exi
         }
         problems.extend(api.problems());
     }
+    if let Some(store) = store {
+        store.close().await;
+    }
     if setup.settings.targets.is_empty() {
         text.push_str("no dataset has a target, such as `[collect.apt_trade]`: there is no usual night to reckon with\n");
     }

@@ -27,6 +27,9 @@ pub async fn dry_run(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
         false => None,
     };
     let chosen = chosen(args, &orders, setup, store.as_ref(), now).await?;
+    if let Some(store) = store {
+        store.close().await;
+    }
     let limits: HashMap<&Name, Limits> = orders
         .iter()
         .map(|order| (&order.dataset.id, Limits { rate: order.provider.rps, daily_calls: order.provider.daily_calls }))

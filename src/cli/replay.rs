@@ -11,9 +11,9 @@ use crate::model::partition::Partition;
 use crate::report::exit::Exit;
 use crate::report::log::Log;
 use crate::report::number::counted;
-use crate::store::OpenMode;
 use crate::store::file::StoreFile;
 use crate::store::job::Superseded;
+use crate::store::{OpenMode, Store};
 
 use super::args::ReplayArgs;
 use super::error::CliError;
@@ -63,6 +63,7 @@ pub async fn run(args: &ReplayArgs, config: Option<&Path>, terminal: &mut Termin
     let exit = if not_whole > 0 { Exit::Incomplete } else { Exit::Whole };
     store.end_run(run, exit.code(), Timestamp::now()).await?;
     file.iter().try_for_each(StoreFile::check)?;
+    Store::close_shared(store).await;
     drop(lock);
     terminal.print(&format!(
         "{}: {} read again from kept answers, {} without kept answers, {} not published\nnobody was called\nnext: gapless status\n",

@@ -47,6 +47,7 @@ pub async fn run(args: &StatusArgs, config: Option<&Path>, terminal: &Terminal) 
     let url = setup.store_url()?;
     let store = Store::open(&url, OpenMode::ReadOnly).await?;
     let (lines, bytes) = (lines(&setup, &store, now).await?, store.bytes().await?);
+    store.close().await;
     let late: Vec<&Line> = lines.iter().filter(|line| is_late(line, args.fail_if_older, now)).collect();
     // A store that holds nothing is as old as can be: whoever watches it must hear of it.
     let never = lines.is_empty() && args.fail_if_older.is_some();

@@ -28,7 +28,9 @@ pub async fn run(args: &WhyArgs, config: Option<&Path>, terminal: &Terminal) -> 
         Partition::parse(&args.partition, &dataset.axis_names()).map_err(|error| CliError::usage(error.to_string()))?;
     let store = Store::open(&setup.store_url()?, OpenMode::ReadOnly).await?;
     let title = format!("{} {partition}\n", dataset.id);
-    let text = match store.history(&dataset.id, &partition).await? {
+    let history = store.history(&dataset.id, &partition).await?;
+    store.close().await;
+    let text = match history {
         Some(history) => title + &told(&history, &args.dataset, &partition),
         None => {
             check_partition(dataset, &args.partition, &setup, Timestamp::now())?;

@@ -32,6 +32,8 @@ pub mod url;
 mod value;
 mod whole;
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use self::audit::Finding;
@@ -93,6 +95,13 @@ impl Store {
     }
 
     /// Ends all reads and writes and waits until the files are closed.
+    /// Closes a store that tasks had a part of. Where one still has, whoever opens it next folds in what it left.
+    pub async fn close_shared(store: Arc<Self>) {
+        if let Some(store) = Arc::into_inner(store) {
+            store.close().await;
+        }
+    }
+
     pub async fn close(self) {
         self.engine.close().await;
     }

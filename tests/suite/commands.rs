@@ -108,6 +108,19 @@ fn the_check_reckons_with_what_the_ledger_knows() {
 }
 
 #[test]
+fn the_file_alone_is_whole_when_a_run_has_ended() {
+    let world = World::playing("rows = 120\n[[fault]]\nregion = \"11140\"\nanswer = { kind = \"html\", status = 500 }");
+    let line = "collect apt_trade --months 2024-01..2024-03 --create --regions";
+    for (regions, exit, whole) in [("11110", 0, 3), ("11110,11140,11170", 3, 6)] {
+        world.run(&format!("{line} {regions}")).exits(exit);
+        let copy = world.folder().join(format!("copy_{whole}.db"));
+        std::fs::copy(world.folder().join("gapless.db"), &copy).unwrap();
+        let told = world.run(&format!("status --store sqlite://{} --format json", copy.display())).exits(0).json();
+        assert_eq!(told["datasets"][0]["rows"], whole * 120, "{told}");
+    }
+}
+
+#[test]
 fn the_demo_tells_the_whole_story_in_an_empty_environment() {
     let world = World::playing("").without_variable("GAPLESS_KEY_DATA_GO_KR");
     let run = world.run("demo").exits(0);
