@@ -216,7 +216,7 @@ async fn too_few_connections_are_waited_for_and_then_told() {
 async fn a_statement_that_is_ended_for_its_time_is_done_again_and_then_told() {
     let Some(world) = World::on_postgres().await else { return };
     let role = role(&world, "superuser").await;
-    world.tampered(&format!("alter role {role} set statement_timeout to '50ms'")).await;
+    world.tampered(&format!("alter role {role} set statement_timeout to '200ms'")).await;
     let hasty = open(&by(world.url(), &format!("{role}@localhost")), OpenMode::OpenExisting).await.unwrap();
     let schema = world.url().server().unwrap().schema().clone();
     let class = i32::from_be_bytes(*b"gapl");
