@@ -37,7 +37,7 @@ pub(super) async fn attempt<'p>(
     number: u32,
     admission: Admission<'p>,
 ) -> Heard<'p> {
-    let Admission { ticket, pass, permit, flight, at, waits } = admission;
+    let Admission { ticket, pass, permit, flight, departure, waits } = admission;
     let mut record = Attempt {
         label: call.label.clone(),
         number,
@@ -53,9 +53,9 @@ pub(super) async fn attempt<'p>(
         waits,
     };
     let permits = provider.permits.most();
-    rules.listener.hear(&Event::AttemptStarted { label: call.label.clone(), number, in_flight: flight.count, permits });
+    rules.listener.hear(&Event::AttemptStarted { label: call.label.clone(), number, in_flight: departure.in_flight, permits });
     let heard = rules.stop.during(exchange(provider, call, &mut record)).await;
-    record.took = Duration::from_nanos(rules.clock.now().saturating_sub(at));
+    record.took = Duration::from_nanos(rules.clock.now().saturating_sub(departure.at));
     drop(flight);
     let heard = match heard {
         Ok(Ok((answer, body))) => {

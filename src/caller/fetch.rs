@@ -13,12 +13,14 @@ use super::provider::Provider;
 use super::ration::Ration;
 use super::reach::{Reach, is_ill, is_let_in};
 use super::retry::{Connection, Failed, Next, Tries};
+use super::speed::Departure;
 use super::stop::Stop;
-use super::traffic::Pass;
+use super::traffic::{Brought, Objection, Pass};
 use crate::model::attempt::Attempt;
 use crate::model::body::KeptBody;
 use crate::model::event::{Event, Listener, NextStep};
-use crate::model::outcome::TroubleKind;
+use crate::model::name::Name;
+use crate::model::outcome::{Trouble, TroubleKind};
 use crate::settings::retry::RetrySettings;
 
 /// A number in 0 to 1 each time.
@@ -80,11 +82,11 @@ impl Asking<'_> {
                 }
             };
             admission.waits.retry = std::mem::take(&mut retry_wait);
-            let sent = admission.at;
+            let departure = admission.departure;
             let Heard { heard, permit, pass, ticket } = attempt(rules, provider, call, tries.number(), admission).await;
             let (trouble, mut record, connection) = match heard {
                 Ok((answer, body, record)) => {
-                    provider.traffic.answered(pass, sent);
+                    heed(provider, dataset, provider.traffic.answered(pass, departure, Brought::Page));
                     provider.apis.answered(dataset);
                     match &answer {
                         Answer::Page(_) => ticket.tell(Sign::Well),
@@ -98,11 +100,11 @@ impl Asking<'_> {
                     conclude(rules, attempts, record, NextStep::Done);
                     return Err(End::Interrupted);
                 }
-                Err(Unanswered::Trouble(trouble, record, connection)) => (trouble, record, connection),
+                Err(Unanswered::Trouble(trouble, record, connection)) => unmasked(provider, trouble, record, connection),
             };
             let failed = Failed { trouble: &trouble, http_status: record.http_status, took: record.took, connection };
             let next = tries.after(failed, &rules.retry, (rules.random)());
-            tell(rules, provider, pass, sent, &failed);
+            heed(provider, dataset, tell(rules, provider, pass, departure, &failed));
             if is_let_in(trouble.kind) {
                 doubt = None;
             }
@@ -194,25 +196,53 @@ impl Asking<'_> {
     }
 }
 
+/// Nobody asks a provider any more that its traffic objects to.
+fn heed(provider: &Provider, dataset: &Name, traffic: Result<(), Objection>) {
+    if let Err(Objection(why)) = traffic {
+        provider.apis.leave_all_alone(dataset, &why);
+    }
+}
+
+/// A failure as what it is, where it is a refusal for speed in disguise.
+fn unmasked(
+    provider: &Provider,
+    mut trouble: Trouble,
+    mut record: Attempt,
+    connection: Connection,
+) -> (Trouble, Attempt, Connection) {
+    let is_from_a_gate = match (record.http_status, connection) {
+        (Some(status), _) => status == 503,
+        // Closed without an answer.
+        (None, Connection::Other) => record.sent,
+        (None, Connection::Stale) => false,
+    };
+    let is_suspect = trouble.kind == TroubleKind::Retry && trouble.code.is_none() && is_from_a_gate;
+    if is_suspect && provider.traffic.unmask(record.took, trouble.retry_after.is_some()) {
+        (trouble.kind, record.outcome) = (TroubleKind::SlowDown, TroubleKind::SlowDown.outcome());
+    }
+    (trouble, record, connection)
+}
+
 /// Tells the provider's traffic what an attempt without a page says of its mood.
-fn tell(rules: &Rules, provider: &Provider, pass: Pass<'_>, sent: Nanos, failed: &Failed<'_>) {
+fn tell(rules: &Rules, provider: &Provider, pass: Pass<'_>, departure: Departure, failed: &Failed<'_>) -> Result<(), Objection> {
     let asked = rules.retry.asked(failed.trouble, failed.http_status);
     let why = &failed.trouble.why;
     match (failed.trouble.kind, failed.connection) {
-        (TroubleKind::SlowDown, _) => provider.traffic.refused(pass, sent, asked, why),
+        (TroubleKind::SlowDown, _) => provider.traffic.refused(pass, departure, asked, why),
         // It says nothing: another canary may go at once.
-        (_, Connection::Stale) => drop(pass),
+        (_, Connection::Stale) => {
+            drop(pass);
+            Ok(())
+        }
         // A refusal may be a ban in disguise.
         (
             TroubleKind::Retry | TroubleKind::Misfit | TroubleKind::Uneven | TroubleKind::Garbled | TroubleKind::Refused,
             Connection::Other,
-        ) => {
-            provider.traffic.silent(pass, sent, asked, why);
-        }
+        ) => provider.traffic.silent(pass, departure, asked, why),
         (
             TroubleKind::Spent | TroubleKind::Invalid | TroubleKind::TooBig | TroubleKind::Restart | TroubleKind::Later,
             Connection::Other,
-        ) => provider.traffic.answered(pass, sent),
+        ) => provider.traffic.answered(pass, departure, Brought::Word),
     }
 }
 

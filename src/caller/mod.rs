@@ -14,7 +14,7 @@
 //! | retry | `fetch`, `retry` | tries again what heals by itself, after waits that grow; holds no permit meanwhile | this call |
 //! | API | `api`, `reach` | leaves a dataset alone that refused the key or whose day is spent | all calls of the dataset |
 //! | breaker | `api`, `breaker`, `window` | leaves a dataset alone whose server is in trouble | all calls of the dataset |
-//! | pause | `traffic`, `pause`, `slowdown` | after a refusal for speed nobody asks; then single canaries | all calls of the provider |
+//! | pause | `traffic`, `pause`, `speed` | after a refusal for speed nobody asks; then single canaries | all calls of the provider |
 //! | permit | `provider` | so many requests in flight | all calls of the provider |
 //! | slot | `pacer` | so many requests a second, one by one | all calls of the provider |
 //! | HTTP | `attempt`, `wire`, `http`, `connect` | one request; connect, read and total timeout | this attempt |
@@ -83,7 +83,7 @@ mod request;
 mod retry;
 mod retry_after;
 mod slots;
-mod slowdown;
+mod speed;
 mod stop;
 mod surroundings;
 #[cfg(test)]
@@ -112,6 +112,7 @@ pub use provider::{LimitsError, Pace, ProviderLimits};
 pub use ration::{Exhausted, Ration, Unrationed};
 pub use request::{KeyParam, PageRequest};
 pub use slots::{Batch, Reading, Slots, Wish};
+pub use speed::Start;
 pub use surroundings::{CallerSettings, Surroundings};
 pub use tls::CaFileError;
 

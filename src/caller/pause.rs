@@ -24,6 +24,8 @@ struct Dark {
     began: Nanos,
     until: Nanos,
     canary: Canary,
+    /// A canary was not answered.
+    is_lasting: bool,
     why: String,
 }
 
@@ -70,6 +72,8 @@ pub(super) enum Refused {
     SameEvent,
 }
 
+/// A provider that is dark for longer has banned us.
+const BAN: Duration = Duration::from_millis(2500);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
@@ -108,6 +112,12 @@ impl Pause {
         self.dark.is_some()
     }
 
+    /// Whether it is a ban that keeps the provider dark: a canary was not answered, and it has been dark for too long to be
+    /// a refusal of single calls.
+    pub(super) fn is_ban(&self, now: Nanos) -> bool {
+        self.dark.as_ref().is_some_and(|dark| dark.is_lasting && now.saturating_sub(dark.began) > nanos(BAN))
+    }
+
     /// A call was refused for speed, or a canary brought no sign of life. `asked` is what the server asked to wait.
     pub(super) fn refused(&mut self, now: Nanos, witness: Witness, asked: Option<Duration>, why: &str) -> Refused {
         let asked = asked.unwrap_or(Duration::ZERO);
@@ -116,7 +126,7 @@ impl Pause {
                 self.length = (self.length * 2).min(LONGEST_PAUSE);
                 let pause = self.length.max(asked);
                 dark.until = now.saturating_add(nanos(pause));
-                dark.canary = Canary::Due;
+                (dark.canary, dark.is_lasting) = (Canary::Due, true);
                 why.clone_into(&mut dark.why);
                 Refused::StillDark { pause }
             }
@@ -130,7 +140,7 @@ impl Pause {
                 self.length = if is_fresh { FIRST_PAUSE } else { (self.length * 2).min(LONGEST_PAUSE) };
                 let pause = self.length.max(asked);
                 let until = now.saturating_add(nanos(pause));
-                self.dark = Some(Dark { began: now, until, canary: Canary::Due, why: why.to_owned() });
+                self.dark = Some(Dark { began: now, until, canary: Canary::Due, is_lasting: false, why: why.to_owned() });
                 Refused::NewEvent { pause }
             }
         }

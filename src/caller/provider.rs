@@ -7,6 +7,7 @@ use super::clock::{Clock, Nanos, later};
 use super::pacer::Pacer;
 use super::permits::{Permit, Permits};
 use super::place::Seat;
+use super::speed::{Departure, Start};
 use super::ticket::Ticket;
 use super::traffic::{Pass, Traffic};
 use super::wire::Wire;
@@ -33,10 +34,12 @@ pub struct ProviderLimits {
 }
 
 /// Who sets the pace below the rate of the limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
     /// It is lowered after refusals for speed and rises again.
     Careful,
+    /// It is looked for, from there on, and so is how many calls in flight are borne.
+    Sought(Start),
     /// Nobody: whoever made the caller steers it.
     Steered,
 }
@@ -52,7 +55,7 @@ pub enum LimitsError {
 pub(super) struct Provider {
     pub(super) limits: ProviderLimits,
     pub(super) traffic: Traffic,
-    pub(super) permits: Permits,
+    pub(super) permits: Arc<Permits>,
     pacer: Arc<Pacer>,
     pub(super) wire: Box<dyn Wire>,
     in_flight: AtomicU32,
@@ -66,16 +69,14 @@ pub(super) struct Admission<'p> {
     pub(super) pass: Pass<'p>,
     pub(super) permit: Permit<'p>,
     pub(super) flight: Flight<'p>,
-    /// When the request leaves: now.
-    pub(super) at: Nanos,
+    /// Now.
+    pub(super) departure: Departure,
     pub(super) waits: Waits,
 }
 
 /// A request on the wire.
 pub(super) struct Flight<'p> {
     in_flight: &'p AtomicU32,
-    /// Requests of the provider on the wire, this one among them.
-    pub(super) count: u32,
 }
 
 impl ProviderLimits {
@@ -111,17 +112,9 @@ impl Provider {
         listener: Arc<dyn Listener>,
         apis: Apis,
     ) -> Self {
-        let traffic = Traffic::new(&limits, patience, Arc::clone(&pacer), clock.clone(), listener);
-        Self {
-            permits: Permits::new(limits.concurrency),
-            limits,
-            traffic,
-            pacer,
-            wire,
-            in_flight: AtomicU32::new(0),
-            apis,
-            clock,
-        }
+        let permits = Arc::new(Permits::new(limits.concurrency));
+        let traffic = Traffic::new(&limits, patience, Arc::clone(&pacer), Arc::clone(&permits), clock.clone(), listener);
+        Self { permits, limits, traffic, pacer, wire, in_flight: AtomicU32::new(0), apis, clock }
     }
 
     /// Waits until one request for the dataset may leave: API with its breaker, pause, permit, slot, in this order.
@@ -163,16 +156,17 @@ impl Provider {
             if self.traffic.is_dark_for(&pass) || !self.apis.admits(asker, &ticket) {
                 continue;
             }
-            let count = self.in_flight.fetch_add(1, Ordering::AcqRel) + 1;
-            let flight = Flight { in_flight: &self.in_flight, count };
-            return Ok(Admission { ticket, pass, permit, flight, at, waits });
+            let departure = Departure { at, in_flight: self.in_flight.fetch_add(1, Ordering::AcqRel) + 1 };
+            let flight = Flight { in_flight: &self.in_flight };
+            self.traffic.sent(at);
+            return Ok(Admission { ticket, pass, permit, flight, departure, waits });
         }
     }
 
     /// Other limits from now on.
     pub(super) fn steer(&self, interval: Duration, concurrency: u32) {
         self.permits.set_most(concurrency);
-        self.pacer.set_cap(interval);
+        self.pacer.set_interval(interval);
     }
 
     /// What other hosts with the same key let this one do.

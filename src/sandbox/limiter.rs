@@ -48,7 +48,7 @@ pub struct Bucket {
 
 /// What a limit must remember.
 #[derive(Debug, Default)]
-pub(super) struct Limiter {
+pub struct Limiter {
     /// When the calls of the window came that count.
     counted: VecDeque<Instant>,
     /// Tokens of the bucket, as they were then.
@@ -58,7 +58,7 @@ pub(super) struct Limiter {
 
 impl Limiter {
     /// Why a call is refused for its speed, if it is.
-    pub(super) fn refuses(&mut self, limit: &Limit, in_flight: u32, now: Instant) -> Option<Played> {
+    pub fn refuses(&mut self, limit: &Limit, in_flight: u32, now: Instant) -> Option<Played> {
         self.forget(limit, now);
         let is_banned = self.banned_until.is_some_and(|until| now < until);
         let is_fast = limit.per_second.is_some_and(|most| self.counted.len() >= most as usize);

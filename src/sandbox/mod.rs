@@ -37,7 +37,7 @@ pub use answer::{AgencyShape, Answer, PlainText, RetryAfter};
 pub use content::{Breakage, Content};
 pub use fault::{ConnectionAge, Fault, KeyEcho, OneOrMany, Pages};
 pub use journal::{Played, RequestLine};
-pub use limiter::{Bucket, Limit, WindowKind};
+pub use limiter::{Bucket, Limit, Limiter, WindowKind};
 pub use portal::{Portal, PortalError};
 pub use request::{KeyForm, KeySeen};
 pub use scenario::{Quota, Scenario, ScenarioError, SizeRule};

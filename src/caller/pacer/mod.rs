@@ -22,9 +22,7 @@ pub struct Pacer {
     grid: Grid,
     gate: Gate,
     clock: Clock,
-    /// Interval at the cap; 0 is no pacing.
-    cap: AtomicU64,
-    /// Interval as this host would have it.
+    /// Interval as this host would have it; 0 is no pacing.
     own: AtomicU64,
     last_connected: AtomicU64,
     /// Where the rate is shared with other hosts.
@@ -50,9 +48,8 @@ impl Pacer {
     }
 
     fn with_lane(interval: Duration, clock: Clock, lane: Option<Lane>) -> Self {
-        let cap = nanos(interval);
-        let (grid, gate, [cap, own]) = (Grid::new(cap), Gate::new(), [cap, cap].map(AtomicU64::new));
-        Self { grid, gate, clock, cap, own, last_connected: AtomicU64::new(0), lane }
+        let own = nanos(interval);
+        Self { grid: Grid::new(own), gate: Gate::new(), clock, own: AtomicU64::new(own), last_connected: AtomicU64::new(0), lane }
     }
 
     /// Waits until a request may leave, and says when that was. It must be sent at once.
@@ -104,19 +101,10 @@ impl Pacer {
         }
     }
 
-    /// Another cap from now on; zero is no limit.
-    pub(super) fn set_cap(&self, interval: Duration) {
-        self.cap.store(nanos(interval), Ordering::Relaxed);
-        self.set_own(nanos(interval));
-    }
-
-    fn cap(&self) -> Nanos {
-        self.cap.load(Ordering::Relaxed)
-    }
-
-    /// Sets the rate to this share of the cap, above 0 and at most 1.
-    pub(super) fn set_share(&self, share: f64) {
-        self.set_own((self.cap() as f64 / share.clamp(0.001, 1.0)) as Nanos);
+    /// Another interval from now on, as this host would have it; zero is no limit.
+    pub(super) fn set_interval(&self, interval: Duration) {
+        self.own.store(nanos(interval), Ordering::Relaxed);
+        self.keep_pace();
     }
 
     /// Where the rate is shared: time between two requests, as the slowest of the other hosts has it, and the requests that
@@ -126,11 +114,6 @@ impl Pacer {
             lane.keep_to(nanos(slowest), permits);
             self.keep_pace();
         }
-    }
-
-    fn set_own(&self, interval: Nanos) {
-        self.own.store(interval, Ordering::Relaxed);
-        self.keep_pace();
     }
 
     /// The slowest of all hosts sets the pace.

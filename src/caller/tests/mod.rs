@@ -6,6 +6,7 @@ mod gate;
 mod health;
 mod pause;
 mod retry;
+mod search;
 mod server;
 mod stop;
 mod wire;
@@ -49,6 +50,8 @@ enum Reply {
     RetryAfter(u16, u64),
     Fails(Connection),
     Never,
+    /// After so long, not after the usual time.
+    After(Duration, u16),
 }
 
 /// One request as the scripted wire sees it.
@@ -57,6 +60,8 @@ struct Asked<'a> {
     index: usize,
     at: Nanos,
     url: &'a str,
+    /// Itself among them.
+    in_flight: u32,
 }
 
 type Script = dyn Fn(&Asked<'_>) -> Reply + Send + Sync;
@@ -67,21 +72,25 @@ struct ScriptedWire {
     script: Arc<Script>,
     latency: Duration,
     sends: Arc<Mutex<Vec<Nanos>>>,
+    in_flight: Arc<()>,
 }
 
 impl Wire for ScriptedWire {
     fn get<'w>(&'w self, url: &'w super::request::SecretUrl) -> Exchange<'w> {
         Box::pin(async move {
             let now = self.clock.now();
+            let here = Arc::clone(&self.in_flight);
+            let in_flight = u32::try_from(Arc::strong_count(&here) - 1).unwrap();
             let index = {
                 let mut sends = self.sends.lock().unwrap();
                 sends.push(now);
                 sends.len() - 1
             };
-            let reply = (self.script)(&Asked { index, at: now, url: url.exposed() });
-            self.clock.sleep(self.latency).await;
+            let reply = (self.script)(&Asked { index, at: now, url: url.exposed(), in_flight });
+            self.clock.sleep(if let Reply::After(latency, _) = reply { latency } else { self.latency }).await;
+            drop(here);
             let (status, retry_after) = match reply {
-                Reply::Status(status) => (status, None),
+                Reply::Status(status) | Reply::After(_, status) => (status, None),
                 Reply::RetryAfter(status, seconds) => (status, Some(Duration::from_secs(seconds))),
                 Reply::Fails(connection) => {
                     let trouble = Trouble::plain(TroubleKind::Retry, Scope::Attempt, "connection reset");
@@ -219,7 +228,7 @@ impl World {
         let script: Arc<Script> = Arc::new(script);
         let caller = Caller::with_wire(settings, surroundings(&clock, &ears), |_| {
             let (clock, sends, script) = (clock.clone(), Arc::clone(&sends), Arc::clone(&script));
-            Ok(Box::new(ScriptedWire { clock, script, latency: Duration::from_millis(100), sends }))
+            Ok(Box::new(ScriptedWire { clock, script, latency: Duration::from_millis(100), sends, in_flight: Arc::default() }))
         });
         Self { caller: caller.unwrap(), ears, clock, sends, base_url: "https://api.example".to_owned() }
     }

@@ -110,7 +110,7 @@ async fn a_canary_that_is_called_off_lets_another_go_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_refusal_lowers_the_rate_at_once_and_it_rises_again_slowly() {
     let world = World::scripted(limits(1, 10.0), retry_settings(), |index, _| Reply::Status(if index == 0 { 429 } else { 200 }));
-    for _ in 0..400 {
+    for _ in 0..1_200 {
         world.fetch().await.unwrap();
     }
     let gaps: Vec<u64> = world.sends().windows(2).skip(1).map(|pair| (pair[1] - pair[0]) / MS).collect();

@@ -1,0 +1,88 @@
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::flight::Flight;
+use super::latency::Latency;
+use super::numbers::*;
+use crate::caller::clock::{Nanos, nanos};
+
+/// What is learned of a provider whose pace is looked for.
+#[derive(Debug)]
+pub(super) struct Search {
+    /// Calls in flight that are never exceeded.
+    most: u32,
+    /// As many as a probe had in flight: no more are tried.
+    probed: Option<u32>,
+    pub(super) flight: Flight,
+    pub(super) latency: Latency,
+    /// Of the last calls, the event of each that was refused.
+    refused: VecDeque<Option<u32>>,
+    pub(super) events: u32,
+    bans: u32,
+    last_suspect: Option<Nanos>,
+}
+
+impl Search {
+    pub(super) fn new(most: u32, probed: Option<u32>) -> Self {
+        Self {
+            most,
+            probed,
+            flight: Flight::default(),
+            latency: Latency::default(),
+            refused: VecDeque::new(),
+            events: 0,
+            bans: 0,
+            last_suspect: None,
+        }
+    }
+
+    /// How many may be in flight at a rate.
+    pub(super) fn in_flight(&self, rate: f64) -> u32 {
+        let needed = match (self.probed, self.latency.of_nine_in_ten()) {
+            (Some(probed), _) => probed,
+            (None, Some(took)) => (ROOM_IN_FLIGHT * rate * took.as_secs_f64()).ceil() as u32,
+            (None, None) => FIRST_IN_FLIGHT,
+        };
+        needed.min(self.flight.limit().unwrap_or(u32::MAX)).min(self.most).max(1)
+    }
+
+    pub(super) fn count(&mut self, refused: bool) {
+        self.refused.push_back(refused.then_some(self.events));
+        if self.refused.len() > LOOKED_AT {
+            self.refused.pop_front();
+        }
+    }
+
+    pub(super) fn banned(&mut self) {
+        self.bans += 1;
+    }
+
+    pub(super) fn is_latched(&self) -> bool {
+        self.bans > 0
+    }
+
+    /// A failure without a code. Whether it is a refusal in disguise: quick, and the second within a short while.
+    pub(super) fn unmask(&mut self, now: Nanos, took: Duration, says_wait: bool) -> bool {
+        if !says_wait && !self.latency.is_quick(took) {
+            return false;
+        }
+        self.last_suspect.replace(now).is_some_and(|last| now.saturating_sub(last) <= nanos(SUSPECTS_WITHIN))
+    }
+
+    /// Why the provider is not to be asked any more, if it is not.
+    pub(super) fn objection(&self) -> Option<String> {
+        let events: Vec<u32> = self.refused.iter().copied().flatten().collect();
+        let is_one_event = events.first() == events.last();
+        match () {
+            () if self.bans >= BANS => {
+                Some(format!("it shut us out {BANS} times, each time for a while; what is stored is kept"))
+            }
+            () if events.len() > REFUSED_AT_MOST && !is_one_event => Some(format!(
+                "{} of the last {} calls were refused for speed; what is stored is kept",
+                events.len(),
+                self.refused.len()
+            )),
+            () => None,
+        }
+    }
+}
