@@ -11,7 +11,7 @@ use super::speed::{Departure, Start};
 use super::ticket::Ticket;
 use super::traffic::{Pass, Traffic};
 use super::wire::Wire;
-use crate::definition::provider::Provider as Definition;
+use crate::definition::provider::{Pacing, Provider as Definition, Seed};
 use crate::model::attempt::Waits;
 use crate::model::event::Listener;
 use crate::model::name::Name;
@@ -88,7 +88,13 @@ impl ProviderLimits {
             concurrency: provider.concurrency,
             rate: provider.rps,
             invalid_in_a_row: provider.invalid_in_a_row,
-            pace: Pace::Careful,
+            pace: match &provider.pacing {
+                Pacing::Set => Pace::Careful,
+                Pacing::Sought { seed: None, .. } => Pace::Sought(Start::COLD),
+                Pacing::Sought { seed: Some(Seed { rps, concurrency }), .. } => {
+                    Pace::Sought(Start { rate: *rps, in_flight: *concurrency })
+                }
+            },
             zone,
         }
     }

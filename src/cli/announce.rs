@@ -2,8 +2,10 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use crate::definition::provider::Provider;
+use crate::caller::Start;
+use crate::definition::provider::{Pacing, Provider};
 use crate::model::name::Name;
+use crate::model::rate::Rate;
 use crate::report::number::duration;
 use crate::settings::breaker::{BreakerCounts, BreakerSettings};
 use crate::settings::resolved::Settings;
@@ -29,15 +31,11 @@ pub fn announce(settings: &Settings, orders: &[Order], url: &StoreUrl, now: Time
         if !said.insert(&provider.id) {
             continue;
         }
-        let origin = |key: &str| settings.origin(&format!("providers.{}.{key}", provider.id)).unwrap_or("definition").to_owned();
         let waits = settings.retry.waits().into_iter().map(duration).collect::<Vec<_>>().join(", ");
+        let limits = limits_line(settings, provider);
         terminal.note(&format!(
-            "{}: {} in flight ({}), {} ({}), {} retries after {} ({})",
+            "{}: {limits}, {} retries after {} ({})",
             provider.id,
-            provider.concurrency,
-            origin("concurrency"),
-            provider.rps,
-            origin("rps"),
             settings.retry.max_retries,
             if waits.is_empty() { "nothing" } else { &waits },
             settings.origin("retry.max_retries").unwrap_or("default"),
@@ -60,6 +58,18 @@ pub fn sharing_line(settings: &Settings, url: &StoreUrl) -> Option<String> {
         false => "each host keeps its own, and the source sees the sum",
     };
     Some(format!("limits: {whose} ({})", settings.origin("limits.shared").unwrap_or("default")))
+}
+
+/// The limits of a provider with their origins, or the bounds within which its pace is looked for.
+fn limits_line(settings: &Settings, provider: &Provider) -> String {
+    let Provider { id, concurrency, rps, pacing, .. } = provider;
+    let origin = |key: &str| settings.origin(&format!("providers.{id}.{key}")).unwrap_or("definition").to_owned();
+    let (from, bound) = match pacing {
+        Pacing::Set => return format!("{concurrency} in flight ({}), {rps} ({})", origin("concurrency"), origin("rps")),
+        Pacing::Sought { seed: None, bound } => (Rate::PerSecond(Start::COLD.rate).to_string(), bound),
+        Pacing::Sought { seed: Some(seed), bound } => (format!("{} that a probe found", Rate::PerSecond(seed.rps)), bound),
+    };
+    format!("auto, from {from} to at most {rps} ({bound}), at most {concurrency} in flight")
 }
 
 /// When a dataset is left alone because its server is in trouble: one line for all datasets that have the same breaker.

@@ -95,7 +95,7 @@ pub struct CollectArgs {
     /// Which of them to ask for
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     pub only: Only,
-    /// Calls in flight at once; PROVIDER=N with several providers
+    /// Calls in flight at once, or auto: as many as the provider bears; PROVIDER=N with several providers
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub concurrency: Vec<String>,
     /// Calls a second over all workers, or none; PROVIDER=N with several providers

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::definition::dataset::Dataset;
-use crate::definition::provider::Provider;
+use crate::definition::provider::{Pacing, Provider};
 use crate::plan::night::Night;
 use crate::report::number::{counted, duration, grouped};
 use crate::report::table::aligned;
@@ -31,7 +31,11 @@ impl Api<'_> {
     pub fn text(&self) -> String {
         let Self { settings, dataset, provider, .. } = self;
         let quota = provider.daily_calls.map_or("no daily quota".to_owned(), |daily| format!("{} calls a day", grouped(daily)));
-        let limits = format!("{} in flight, {}, {quota}", provider.concurrency, provider.rps);
+        let bounds = match &provider.pacing {
+            Pacing::Set => "",
+            Pacing::Sought { .. } => "auto, at most ",
+        };
+        let limits = format!("{bounds}{} in flight, {}, {quota}", provider.concurrency, provider.rps);
         let breaker = breaker_line(settings, provider, &settings.breakers.of(&provider.id, &dataset.id));
         let mut rows = vec![
             ["one call".to_owned(), self.one_call()],

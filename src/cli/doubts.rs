@@ -1,6 +1,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::definition::provider::Provider;
+use crate::model::rate::Rate;
 use crate::settings::resolved::Settings;
 use crate::settings::saved::Probed;
 
@@ -22,7 +23,8 @@ pub fn rate_doubts(settings: &Settings, provider: &Provider, now: Timestamp) -> 
 
 /// Limits that a probe found hold for a while only, and for the place they were found at.
 fn probe_doubts(probed: &Probed, provider: &Provider, now: Timestamp) -> Vec<String> {
-    let Provider { id, rps, base_url, .. } = provider;
+    let Provider { id, base_url, .. } = provider;
+    let rps = Rate::PerSecond(probed.seed.rps);
     let mut doubts = Vec::new();
     if now.duration_since(probed.at) > PROBE_IS_GOOD_FOR {
         let day = probed.at.strftime("%F");

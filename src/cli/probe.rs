@@ -2,7 +2,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::caller::{CallerSettings, ProviderLimits};
+use crate::caller::{CallerSettings, Pace, ProviderLimits};
 use crate::definition::provider::Provider;
 use crate::probe::limits::{Proof, ProofVerdict, prove};
 use crate::report::exit::Exit;
@@ -46,7 +46,8 @@ pub async fn run(command: &ProbeCommand, config: Option<&Path>, terminal: &mut T
 
 fn settings_of(setup: &Setup, provider: &Provider) -> CallerSettings {
     CallerSettings {
-        providers: vec![ProviderLimits::of(provider)],
+        // A pace that is looked for is bounded by the same limits, and these are to be proven.
+        providers: vec![ProviderLimits { pace: Pace::Careful, ..ProviderLimits::of(provider) }],
         http: setup.settings.http.clone(),
         retry: setup.settings.retry.clone(),
         breakers: setup.settings.breakers.clone(),

@@ -71,10 +71,10 @@ impl Setup {
         let mut providers = HashMap::new();
         for provider in catalog.providers() {
             let provider = match settings.providers.get(provider.id.as_str()) {
-                Some(overrides) => Arc::new(overrides.apply(provider).map_err(CliError::usage)?),
-                None => Arc::clone(provider),
+                Some(overrides) => overrides.apply(provider).map_err(CliError::usage)?,
+                None => Provider::clone(provider),
             };
-            providers.insert(provider.id.clone(), provider);
+            providers.insert(provider.id.clone(), Arc::new(settings.paced(provider)));
         }
         let apis = catalog.datasets().map(|dataset| (&*providers[&dataset.provider], &dataset.id));
         let problems = settings.check_windows(apis);
@@ -186,9 +186,11 @@ pub fn provider_flags(
     let known: Vec<&str> = providers.iter().map(|name| name.as_str()).collect();
     let mut flags = Vec::new();
     for value in values {
-        let (provider, number) = match (value.split_once('='), known.as_slice()) {
-            (Some((provider, number)), _) => (provider, number),
-            (None, [only]) => (*only, value.as_str()),
+        let (meant, number) = match (value.split_once('='), known.as_slice()) {
+            (Some((provider, number)), _) => (vec![provider], number),
+            (None, [only]) => (vec![*only], value.as_str()),
+            // It means for each what that one bears.
+            (None, all) if value == "auto" => (all.to_vec(), value.as_str()),
             (None, _) => {
                 let what = format!("{flag} {value} could mean several providers: {}", known.join(", "));
                 return Err(
@@ -196,14 +198,16 @@ pub fn provider_flags(
                 );
             }
         };
-        if !known.contains(&provider) {
-            return Err(CliError::usage(format!("{flag}: {}", unknown_name("provider of this run", provider, &known))));
+        for provider in meant {
+            if !known.contains(&provider) {
+                return Err(CliError::usage(format!("{flag}: {}", unknown_name("provider of this run", provider, &known))));
+            }
+            let path = format!("providers.{provider}.{setting}");
+            if flags.iter().any(|(known, _, _)| *known == path) {
+                return Err(CliError::usage(format!("{flag} is given twice for {provider}")));
+            }
+            flags.push((path, number.to_owned(), flag.to_owned()));
         }
-        let path = format!("providers.{provider}.{setting}");
-        if flags.iter().any(|(known, _, _)| *known == path) {
-            return Err(CliError::usage(format!("{flag} is given twice for {provider}")));
-        }
-        flags.push((path, number.to_owned(), flag.to_owned()));
     }
     Ok(flags)
 }

@@ -31,8 +31,6 @@ use super::setup::Setup;
 use super::terminal::{Format, Terminal};
 use super::throughput_args::ThroughputArgs;
 
-/// Nobody asks faster than this part of what the source documents.
-const OF_DOCUMENTED: f64 = 0.9;
 /// More of a day's calls are spent only when that is wanted.
 const OF_A_DAY: f64 = 0.1;
 
@@ -155,11 +153,8 @@ impl Plan {
             let seconds = rows.iter().map(|row| f64::from(args.calls) / row.rate).sum();
             return Self { calls, seconds, ceiling, bound: "as asked for".to_owned() };
         }
-        let documented = provider.documented_rps.map(|documented| (OF_DOCUMENTED * documented, documented));
-        let (ceiling, bound) = match documented.filter(|(most, _)| *most < args.max_rps) {
-            Some((most, documented)) => (most, format!("nine tenths of the documented {documented}")),
-            None => (args.max_rps, "--max-rps".to_owned()),
-        };
+        let documented = provider.most_by_documents().filter(|(most, _)| *most < args.max_rps);
+        let (ceiling, bound) = documented.unwrap_or_else(|| (args.max_rps, "--max-rps".to_owned()));
         let calls = args.max_calls as usize;
         Self { calls, seconds: calls as f64 / ceiling * 1.6 + 2.0, ceiling, bound }
     }

@@ -40,6 +40,42 @@ pub struct Provider {
     /// Calls of one dataset that may be refused as invalid in a row before the dataset is left alone.
     #[serde(default = "five")]
     pub invalid_in_a_row: u32,
+    /// No part of a definition: whether calls in flight and calls a second are limits to be kept to, or bounds.
+    #[serde(skip)]
+    pub pacing: Pacing,
+}
+
+/// How a provider's pace comes about.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Pacing {
+    /// It is that of the limits.
+    #[default]
+    Set,
+    /// It is looked for below the limits.
+    Sought {
+        /// What a probe found, to begin with.
+        seed: Option<Seed>,
+        /// Where the highest rate comes from, in words.
+        bound: String,
+    },
+}
+
+/// What a probe found that a provider bears.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seed {
+    pub rps: f64,
+    pub concurrency: Option<u32>,
+}
+
+/// Nobody who looks for a limit asks faster than this part of what is documented.
+const OF_DOCUMENTED: f64 = 0.9;
+
+impl Provider {
+    /// The highest rate to look for a limit at, by what the provider documents, and why.
+    pub fn most_by_documents(&self) -> Option<(f64, String)> {
+        let documented = self.documented_rps?;
+        Some((OF_DOCUMENTED * documented, format!("nine tenths of the documented {documented}")))
+    }
 }
 
 /// How far plain `http://` is allowed: whoever sits on the way reads the key, and can change what comes.

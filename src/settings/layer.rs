@@ -204,7 +204,7 @@ impl TomlReader<'_> {
 fn text_of(path: &str, leaf: &DeValue<'_>) -> Result<String, String> {
     let kind = Setting::find(path).map(|setting| setting.kind);
     match (leaf, kind) {
-        (DeValue::String(text), Some(kind)) if !kind.is_text() && !matches!(kind, Kind::Rate) => {
+        (DeValue::String(text), Some(kind)) if !kind.is_text() && !has_word(kind, text) => {
             Err(format!("`{path}` is written without quotes: {text}"))
         }
         (DeValue::String(text), _) => Ok(text.to_string()),
@@ -219,6 +219,15 @@ fn text_of(path: &str, leaf: &DeValue<'_>) -> Result<String, String> {
             texts(items).map(|items| items.join(",")).ok_or_else(|| format!("`{path}` must be a text or a list of texts"))
         }
         (DeValue::Array(_) | DeValue::Datetime(_) | DeValue::Table(_), _) => Ok(String::new()),
+    }
+}
+
+/// Whether a kind that is no text has this word among its values.
+fn has_word(kind: Kind, text: &str) -> bool {
+    match kind {
+        Kind::Rate => true,
+        Kind::Concurrency => text == "auto",
+        _ => false,
     }
 }
 

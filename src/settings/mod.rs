@@ -7,6 +7,7 @@ pub mod http;
 pub mod key;
 pub mod layer;
 pub mod overrides;
+pub mod pace;
 mod reader;
 pub mod resolved;
 pub mod retry;

@@ -4,13 +4,16 @@ use crate::definition::check::check_base_url;
 use crate::definition::provider::Provider;
 use crate::model::rate::Rate;
 
+use super::pace::Concurrency;
+
 /// What the user set of one provider.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProviderOverrides {
     pub base_url: Option<String>,
     pub key_param: Option<String>,
     pub key_file: Option<PathBuf>,
-    pub concurrency: Option<u32>,
+    pub concurrency: Option<Concurrency>,
+    pub max_concurrency: Option<u32>,
     pub rps: Option<Rate>,
     pub documented_rps: Option<Rate>,
     pub daily_calls: Option<u64>,
@@ -37,7 +40,9 @@ impl ProviderOverrides {
         if let Some(key_param) = &self.key_param {
             provider.key_param = Some(key_param.clone());
         }
-        provider.concurrency = self.concurrency.unwrap_or(provider.concurrency);
+        if let Some(Concurrency::Fixed(concurrency)) = self.concurrency {
+            provider.concurrency = concurrency;
+        }
         provider.rps = self.rps.unwrap_or(provider.rps);
         if let Some(rate) = self.documented_rps {
             provider.documented_rps = rate.per_second();

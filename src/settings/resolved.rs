@@ -10,6 +10,7 @@ use super::error::{Problem, SettingsError};
 use super::http::HttpSettings;
 use super::layer::{Assigned, Layer, merge};
 use super::overrides::ProviderOverrides;
+use super::pace::LimitSettings;
 use super::reader::Reader;
 use super::retry::{RetryAfterRule, RetrySettings};
 use super::schema::{Kind, SETTINGS, Setting, parse_bytes, parse_duration};
@@ -28,6 +29,7 @@ pub struct Settings {
     pub breakers: Breakers,
     /// Whether the runs of a store that several hosts share keep its limits together.
     pub shared_limits: bool,
+    pub limits: LimitSettings,
     /// A partition that would need more pages is not begun.
     pub max_pages: u32,
     /// Pages of one partition that may be asked for side by side once its total is known; 0 is one by one.
@@ -40,6 +42,8 @@ pub struct Settings {
     /// The settings file that was read.
     pub file: Option<PathBuf>,
     values: BTreeMap<String, Assigned>,
+    /// What probes saved, whether it is in force or not.
+    pub(super) saved: BTreeMap<String, Assigned>,
 }
 
 /// The files that settings are read from: each with its path as shown, and its text.
@@ -103,15 +107,18 @@ impl Settings {
             Ok(layer) => layers.push(layer),
             Err(error) => problems.extend(error.problems),
         };
-        for (path, text) in [files.saved, files.own].into_iter().flatten() {
-            add(Layer::from_toml(text, &path.display().to_string()));
+        let read = |(path, text): (&Path, &str)| Layer::from_toml(text, &path.display().to_string());
+        let saved = files.saved.map(read);
+        let kept = saved.iter().flatten().cloned().collect::<Vec<_>>();
+        for layer in saved.into_iter().chain(files.own.map(read)) {
+            add(layer);
         }
         add(Layer::from_environment(environment));
         add(Layer::from_flags(flags));
         if !problems.is_empty() {
             return Err(SettingsError { problems });
         }
-        let settings = Self::from_values(merge(layers), files.own.map(|(path, _)| path));
+        let settings = Self { saved: merge(kept), ..Self::from_values(merge(layers), files.own.map(|(path, _)| path)) };
         settings.check_combinations()?;
         Ok(settings)
     }
@@ -171,6 +178,12 @@ impl Settings {
         self.values.get(path).map(|assigned| assigned.origin.as_str())
     }
 
+    /// Whether the user set it: the defaults and what probes saved are not the user's.
+    pub(super) fn is_own(&self, path: &str) -> bool {
+        let saved = self.saved.get(path).map(|assigned| assigned.origin.as_str());
+        self.origin(path).is_some_and(|origin| origin != "default" && Some(origin) != saved)
+    }
+
     fn from_values(values: BTreeMap<String, Assigned>, file: Option<&Path>) -> Self {
         let read = Reader { values: &values, folder: file.and_then(Path::parent), file };
         Self {
@@ -207,6 +220,10 @@ impl Settings {
             },
             breakers: Breakers::read(&read),
             shared_limits: read.switch("limits.shared"),
+            limits: LimitSettings {
+                is_auto: read.text("limits.concurrency") == "auto",
+                max_concurrency: read.number("limits.max_concurrency"),
+            },
             max_pages: read.number("collect.max_pages"),
             pages_ahead: read.number("collect.pages_ahead"),
             refresh: RefreshSettings { every_run: read.number("refresh.every_run"), weekly: read.number("refresh.weekly") },
@@ -221,6 +238,7 @@ impl Settings {
                     key_param: read.optional(&at("key_param")).map(str::to_owned),
                     key_file: read.path(&at("key_file")),
                     concurrency: read.optional_number(&at("concurrency")),
+                    max_concurrency: read.optional_number(&at("max_concurrency")),
                     rps: read.optional_number(&at("rps")),
                     documented_rps: read.optional_number(&at("documented_rps")),
                     daily_calls: read.optional_number(&at("daily_calls")),
@@ -232,6 +250,7 @@ impl Settings {
             log_format: if read.text("log.format") == "json" { LogFormat::Json } else { LogFormat::Text },
             file: file.map(Path::to_owned),
             values,
+            saved: BTreeMap::new(),
         }
     }
 }

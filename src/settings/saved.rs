@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::error::SettingsError;
 use super::resolved::Settings;
+use crate::definition::provider::Seed;
 use crate::model::name::Name;
 
 /// Limits that a probe found, to be kept below the user's own settings.
@@ -19,9 +20,10 @@ pub struct Saved {
     pub evidence: String,
 }
 
-/// When and where limits were found that are in force.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// When and where limits were found.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Probed {
+    pub seed: Seed,
     pub at: Timestamp,
     pub base_url: String,
     pub evidence: String,
@@ -60,20 +62,27 @@ pub fn with_saved(text: Option<&str>, shown: &str, saved: &Saved) -> Result<Stri
 impl Settings {
     /// When and where the rate of a provider that is in force was found, if it was not set by hand.
     pub fn probed(&self, provider: &Name) -> Option<Probed> {
-        let value = |key: &str| self.values().get(&format!("providers.{provider}.{key}"));
-        let place = |key: &str| value(key).and_then(|assigned| assigned.origin.rsplit_once(':')).map(|(file, _)| file);
-        let at = value("probed_at")?.text.parse().ok()?;
         // A rate set elsewhere is not the one that was found.
-        (place("rps") == place("probed_at")).then(|| Probed {
-            at,
-            base_url: value("probed_url").map(|assigned| assigned.text.clone()).unwrap_or_default(),
-            evidence: value("probed_evidence").map(|assigned| assigned.text.clone()).unwrap_or_default(),
+        let is_in_force = self.is_auto(provider) || !self.is_own(&format!("providers.{provider}.rps"));
+        self.saved(provider).filter(|_| is_in_force)
+    }
+
+    /// What a probe found of a provider, whether it is in force or not.
+    pub(super) fn saved(&self, provider: &Name) -> Option<Probed> {
+        let text = |key: &str| self.saved.get(&format!("providers.{provider}.{key}")).map(|assigned| assigned.text.clone());
+        let concurrency = text("concurrency").and_then(|text| text.parse().ok());
+        Some(Probed {
+            seed: Seed { rps: text("rps")?.parse().ok()?, concurrency },
+            at: text("probed_at")?.parse().ok()?,
+            base_url: text("probed_url").unwrap_or_default(),
+            evidence: text("probed_evidence").unwrap_or_default(),
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::pace::Concurrency;
     use super::super::resolved::Files;
     use super::*;
 
@@ -99,7 +108,7 @@ mod tests {
         let text = with_saved(None, "x", &saved("data_go_kr", 28.1)).unwrap();
         let settings = load("", &text);
         let overrides = &settings.providers["data_go_kr"];
-        assert_eq!((overrides.rps.unwrap().per_second(), overrides.concurrency), (Some(28.1), Some(4)));
+        assert_eq!((overrides.rps.unwrap().per_second(), overrides.concurrency), (Some(28.1), Some(Concurrency::Fixed(4))));
         let provider = Name::literal("data_go_kr");
         let probed = settings.probed(&provider).unwrap();
         assert_eq!((probed.at, probed.evidence), (saved("data_go_kr", 1.0).probed_at, saved("data_go_kr", 1.0).evidence));

@@ -37,6 +37,8 @@ pub enum Kind {
         most: f64,
     },
     Rate,
+    /// A whole number from 1 to 1000, or `auto`.
+    Concurrency,
     /// A moment, as `2026-11-29T18:00:00Z`.
     Instant,
     Switch,
@@ -88,6 +90,8 @@ pub const SETTINGS: &[Setting] = &[
     setting("breaker.*.max_open_for", Kind::Duration),
     setting("breaker.*.half_open_calls", Kind::Whole { least: 1, most: 1000 }),
     setting("breaker.*.patience", Kind::Duration),
+    setting("limits.concurrency", Kind::Choice(&["fixed", "auto"])),
+    setting("limits.max_concurrency", Kind::Whole { least: 1, most: 1000 }),
     setting("limits.shared", Kind::Switch),
     setting("collect.max_pages", Kind::Whole { least: 1, most: 1_000_000 }),
     setting("collect.pages_ahead", Kind::Whole { least: 0, most: 64 }),
@@ -98,7 +102,8 @@ pub const SETTINGS: &[Setting] = &[
     setting("providers.*.base_url", Kind::Text),
     setting("providers.*.key_param", Kind::Text),
     setting("providers.*.key_file", Kind::Path),
-    setting("providers.*.concurrency", Kind::Whole { least: 1, most: 1000 }),
+    setting("providers.*.concurrency", Kind::Concurrency),
+    setting("providers.*.max_concurrency", Kind::Whole { least: 1, most: 1000 }),
     setting("providers.*.rps", Kind::Rate),
     setting("providers.*.documented_rps", Kind::Rate),
     setting("providers.*.daily_calls", Kind::Whole { least: 1, most: 1_000_000_000 }),
@@ -169,6 +174,10 @@ impl Kind {
                 .parse::<Rate>()
                 .err()
                 .map(|_| format!("give calls a second, more than 0 and at most {}, or `none`", Rate::MAX)),
+            Self::Concurrency => {
+                let fits = text == "auto" || text.parse::<u32>().is_ok_and(|number| (1..=1000).contains(&number));
+                (!fits).then(|| "give a whole number from 1 to 1000, or `auto`".to_owned())
+            }
             Self::Instant => {
                 let is_instant = text.parse::<jiff::Timestamp>().is_ok();
                 (!is_instant).then(|| "give a moment such as `2026-11-29T18:00:00Z`".to_owned())
@@ -191,7 +200,7 @@ impl Kind {
             | Self::Bytes
             | Self::Instant
             | Self::Choice(_) => true,
-            Self::Whole { .. } | Self::Number { .. } | Self::Rate | Self::Switch => false,
+            Self::Whole { .. } | Self::Number { .. } | Self::Rate | Self::Concurrency | Self::Switch => false,
         }
     }
 }
@@ -229,7 +238,7 @@ mod tests {
         check("retry.multiplier", &["1", "3.0"], &["0.5", "NaN", "inf", "x"]);
         check("retry.retry_after", &["strict"], &["Strict", ""]);
         check("providers.data_go_kr.rps", &["40", "0.5", "none"], &["0", "-1", "NaN", "inf", "1e9"]);
-        check("providers.data_go_kr.concurrency", &["1", "1000"], &["0", "1001", "1e6"]);
+        check("providers.data_go_kr.concurrency", &["1", "1000", "auto"], &["0", "1001", "1e6", "Auto"]);
         check("http.max_body", &["64MiB", "1B"], &["64", "0MiB", "64MB", "2GiB", "99999999999999999999B"]);
         check("store.keep_bodies", &["true", "false"], &["yes", "1"]);
         check("store.schema", &["gapless", "night_2"], &["", "Night", "a b", "\"; drop"]);
