@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::announced::Announced;
 use super::body::{self, Answer, Judged};
 use super::call::Call;
 use super::fetch::Rules;
@@ -10,7 +11,7 @@ use super::retry::Connection;
 use super::stop::Stopped;
 use super::ticket::Ticket;
 use super::traffic::Pass;
-use super::wire::Fault;
+use super::wire::{Fault, Received};
 use crate::model::attempt::Attempt;
 use crate::model::body::KeptBody;
 use crate::model::event::Event;
@@ -22,6 +23,7 @@ pub(super) struct Heard<'p> {
     pub(super) permit: Permit<'p>,
     pub(super) pass: Pass<'p>,
     pub(super) ticket: Ticket<'p>,
+    pub(super) announced: Announced,
 }
 
 pub(super) enum Unanswered {
@@ -54,7 +56,8 @@ pub(super) async fn attempt<'p>(
     };
     let permits = provider.permits.most();
     rules.listener.hear(&Event::AttemptStarted { label: call.label.clone(), number, in_flight: departure.in_flight, permits });
-    let heard = rules.stop.during(exchange(provider, call, &mut record)).await;
+    let mut announced = Announced::default();
+    let heard = rules.stop.during(exchange(provider, call, &mut record, &mut announced)).await;
     record.took = Duration::from_nanos(rules.clock.now().saturating_sub(departure.at));
     drop(flight);
     let heard = match heard {
@@ -75,13 +78,19 @@ pub(super) async fn attempt<'p>(
             Err(Unanswered::Stopped(record))
         }
     };
-    Heard { heard, permit, pass, ticket }
+    Heard { heard, permit, pass, ticket, announced }
 }
 
-async fn exchange(provider: &Provider, call: &Call, record: &mut Attempt) -> Result<(Answer, KeptBody), (Trouble, Connection)> {
+async fn exchange(
+    provider: &Provider,
+    call: &Call,
+    record: &mut Attempt,
+    announced: &mut Announced,
+) -> Result<(Answer, KeptBody), (Trouble, Connection)> {
     let redactor = call.request.redactor();
     match provider.wire.get(&call.request.url()).await {
-        Ok(raw) => {
+        Ok(Received { raw, announced: said }) => {
+            *announced = said;
             let retry_after = raw.retry_after;
             record.http_status = Some(raw.status);
             record.body_bytes = raw.body.len() as u64;

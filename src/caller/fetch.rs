@@ -8,6 +8,8 @@ use super::breaker::Sign;
 use super::budget::Budget;
 use super::call::{Call, End, Failure, Fetched};
 use super::clock::{Clock, Nanos, later, nanos};
+use super::guise;
+use super::lights::Brought;
 use super::place::Seat;
 use super::provider::Provider;
 use super::ration::Ration;
@@ -15,12 +17,12 @@ use super::reach::{Reach, is_ill, is_let_in};
 use super::retry::{Connection, Failed, Next, Tries};
 use super::speed::Departure;
 use super::stop::Stop;
-use super::traffic::{Brought, Objection, Pass};
+use super::traffic::{Objection, Pass};
 use crate::model::attempt::Attempt;
 use crate::model::body::KeptBody;
 use crate::model::event::{Event, Listener, NextStep};
 use crate::model::name::Name;
-use crate::model::outcome::{Trouble, TroubleKind};
+use crate::model::outcome::TroubleKind;
 use crate::settings::retry::RetrySettings;
 
 /// A number in 0 to 1 each time.
@@ -83,7 +85,9 @@ impl Asking<'_> {
             };
             admission.waits.retry = std::mem::take(&mut retry_wait);
             let departure = admission.departure;
-            let Heard { heard, permit, pass, ticket } = attempt(rules, provider, call, tries.number(), admission).await;
+            let Heard { heard, permit, pass, ticket, announced } =
+                attempt(rules, provider, call, tries.number(), admission).await;
+            provider.traffic.heed(departure, announced);
             let (trouble, mut record, connection) = match heard {
                 Ok((answer, body, record)) => {
                     heed(provider, dataset, provider.traffic.answered(pass, departure, Brought::Page));
@@ -100,7 +104,9 @@ impl Asking<'_> {
                     conclude(rules, attempts, record, NextStep::Done);
                     return Err(End::Interrupted);
                 }
-                Err(Unanswered::Trouble(trouble, record, connection)) => unmasked(provider, trouble, record, connection),
+                Err(Unanswered::Trouble(trouble, record, connection)) => {
+                    guise::seen_through(provider, announced, trouble, record, connection)
+                }
             };
             let failed = Failed { trouble: &trouble, http_status: record.http_status, took: record.took, connection };
             let next = tries.after(failed, &rules.retry, (rules.random)());
@@ -201,26 +207,6 @@ fn heed(provider: &Provider, dataset: &Name, traffic: Result<(), Objection>) {
     if let Err(Objection(why)) = traffic {
         provider.apis.leave_all_alone(dataset, &why);
     }
-}
-
-/// A failure as what it is, where it is a refusal for speed in disguise.
-fn unmasked(
-    provider: &Provider,
-    mut trouble: Trouble,
-    mut record: Attempt,
-    connection: Connection,
-) -> (Trouble, Attempt, Connection) {
-    let is_from_a_gate = match (record.http_status, connection) {
-        (Some(status), _) => status == 503,
-        // Closed without an answer.
-        (None, Connection::Other) => record.sent,
-        (None, Connection::Stale) => false,
-    };
-    let is_suspect = trouble.kind == TroubleKind::Retry && trouble.code.is_none() && is_from_a_gate;
-    if is_suspect && provider.traffic.unmask(record.took, trouble.retry_after.is_some()) {
-        (trouble.kind, record.outcome) = (TroubleKind::SlowDown, TroubleKind::SlowDown.outcome());
-    }
-    (trouble, record, connection)
 }
 
 /// Tells the provider's traffic what an attempt without a page says of its mood.

@@ -11,13 +11,14 @@ use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, LOCATION, RETRY
 use reqwest::{Client, Response, Url, redirect};
 use rustls::ClientConfig;
 
+use super::announced::Announced;
 use super::clock::Clock;
 use super::connect::{ConnectTimedOut, Connected, OneAtATime};
 use super::pacer::Pacer;
 use super::request::SecretUrl;
 use super::retry::Connection;
 use super::retry_after;
-use super::wire::{Exchange, Fault, Wire};
+use super::wire::{Exchange, Fault, Received, Wire};
 use crate::decode::RawAnswer;
 use crate::model::outcome::{Scope, Trouble, TroubleKind};
 use crate::settings::http::HttpSettings;
@@ -55,7 +56,7 @@ impl HttpWire {
         Ok(Self { client, settings, clock })
     }
 
-    async fn exchange(&self, url: &SecretUrl) -> Result<RawAnswer, Fault> {
+    async fn exchange(&self, url: &SecretUrl) -> Result<Received, Fault> {
         let Ok(url) = Url::parse(url.exposed()) else {
             let trouble = Trouble::plain(TroubleKind::Invalid, Scope::Api, "the base URL and path make no URL");
             return Err(Fault { trouble, sent: false, connection: Connection::Other, http_status: None });
@@ -68,7 +69,7 @@ impl HttpWire {
         }
     }
 
-    async fn ask(&self, url: Url, request: &Request) -> Result<RawAnswer, Fault> {
+    async fn ask(&self, url: Url, request: &Request) -> Result<Received, Fault> {
         let limit = self.settings.read_timeout;
         let response = match tokio::time::timeout(limit, self.client.get(url).send()).await {
             Ok(response) => response.map_err(|error| request.fault(error, None))?,
@@ -81,8 +82,10 @@ impl HttpWire {
         let headers = response.headers();
         let content_type = line(headers, &CONTENT_TYPE).map(str::to_owned);
         let retry_after = retry_after(headers, self.clock.wall());
+        let lines = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+        let announced = Announced::read(lines, self.clock.wall());
         let body = self.read(response, request).await?;
-        Ok(RawAnswer { status: status.as_u16(), content_type, retry_after, body })
+        Ok(Received { raw: RawAnswer { status: status.as_u16(), content_type, retry_after, body }, announced })
     }
 
     /// Reads piece by piece and counts what comes out of the decompressor: no header says how much that will be.

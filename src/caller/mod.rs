@@ -14,7 +14,7 @@
 //! | retry | `fetch`, `retry` | tries again what heals by itself, after waits that grow; holds no permit meanwhile | this call |
 //! | API | `api`, `reach` | leaves a dataset alone that refused the key or whose day is spent | all calls of the dataset |
 //! | breaker | `api`, `breaker`, `window` | leaves a dataset alone whose server is in trouble | all calls of the dataset |
-//! | pause | `traffic`, `pause`, `speed` | after a refusal for speed nobody asks; then single canaries | all calls of the provider |
+//! | pause | `traffic`, `lights`, `pause`, `hold`, `speed` | after a refusal for speed nobody asks; then single canaries | all calls of the provider |
 //! | permit | `provider` | so many requests in flight | all calls of the provider |
 //! | slot | `pacer` | so many requests a second, one by one | all calls of the provider |
 //! | HTTP | `attempt`, `wire`, `http`, `connect` | one request; connect, read and total timeout | this attempt |
@@ -29,6 +29,14 @@
 //! while the others of its dataset wait; refused again, the dataset or the whole provider is left alone for the run. So is
 //! a dataset whose calls are refused as invalid again and again. What is left alone ends as [`End::Deferred`], those who
 //! wait at once.
+//!
+//! # What a server announces
+//!
+//! Headers that say how many calls are let in (`RateLimit`, `X-RateLimit-*` and their like) are read on every answer, as
+//! advice to ask more slowly and never to ask faster: the tightest rate that is announced bounds the pace, and where no
+//! call is left nobody asks until they are counted anew, for a minute at most. A source whose headers are wrong is not
+//! believed for long: what it let in although no call was left says so. That no call of the day is left counts beside a
+//! refusal alone.
 //!
 //! # When a server is in trouble
 //!
@@ -55,12 +63,13 @@
 //!
 //! # What is not here
 //!
-//! Headers that announce a rate (`RateLimit-*`) are not read. The calls of a day are counted by whoever gives the
-//! [`Ration`]; without one, the provider alone says when a day is spent.
+//! The calls of a day are counted by whoever gives the [`Ration`]; without one, the provider alone says when a day is
+//! spent.
 //!
 //! Nothing in here shows the key: it stands in the URL, which only `http` sees.
 
 mod alarm;
+mod announced;
 mod api;
 mod attempt;
 mod body;
@@ -70,8 +79,11 @@ mod call;
 mod clock;
 mod connect;
 mod fetch;
+mod guise;
+mod hold;
 mod http;
 mod lane;
+mod lights;
 mod pacer;
 mod pause;
 mod permits;

@@ -33,7 +33,7 @@ fn sensible(wait: Duration) -> Option<Duration> {
     (Duration::ZERO < wait && wait <= LONGEST).then_some(wait)
 }
 
-fn http_date(text: &str) -> Option<Timestamp> {
+pub(super) fn http_date(text: &str) -> Option<Timestamp> {
     if let Ok(date) = rfc2822::DateTimeParser::new().parse_timestamp(text) {
         return Some(date);
     }

@@ -3,14 +3,16 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::announced::Announced;
 use super::api::LeftAlone;
 use super::clock::{Clock, Nanos, later, nanos};
+use super::lights::{Brought, Lights};
 use super::pacer::Pacer;
-use super::pause::{Pause, Refused, Way, Witness};
+use super::pause::{Refused, Way, Witness};
 use super::permits::Permits;
 use super::place::Seat;
 use super::provider::{Pace, ProviderLimits};
-use super::speed::{Departure, Orders, Speed};
+use super::speed::Departure;
 use crate::model::event::{Event, Listener};
 use crate::model::name::Name;
 use crate::model::rate::Rate;
@@ -25,23 +27,6 @@ pub(super) struct Traffic {
     listener: Arc<dyn Listener>,
     lights: Mutex<Lights>,
     changed: watch::Sender<()>,
-}
-
-struct Lights {
-    pause: Pause,
-    speed: Speed,
-    /// What pacer and permits were told last.
-    orders: Orders,
-    /// Whether the speed knows that it is a ban that keeps the provider dark.
-    is_ban_told: bool,
-}
-
-/// What an answer without a refusal for speed brought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Brought {
-    Page,
-    /// Something else that only a provider in the mood to answer says.
-    Word,
 }
 
 /// Why a provider is not to be asked any more in this run.
@@ -63,6 +48,9 @@ pub(super) struct Canary<'t> {
 /// Shorter waits are sat out in the worker's place.
 const SHORT: Duration = Duration::from_secs(1);
 
+/// Calls a second, whatever is announced: no call waits for its slot for longer than a minute.
+const LOWEST_ANNOUNCED: f64 = 1.0 / 60.0;
+
 impl Traffic {
     pub(super) fn new(
         limits: &ProviderLimits,
@@ -72,14 +60,6 @@ impl Traffic {
         clock: Clock,
         listener: Arc<dyn Listener>,
     ) -> Self {
-        let ceiling = limits.rate.per_second().unwrap_or(f64::INFINITY);
-        let (pause, speed) = match limits.pace {
-            Pace::Careful => (Pause::new(patience), Speed::set(ceiling)),
-            // Its rate is lowered instead, and a pause that began long would hide how long a ban is.
-            Pace::Sought(start) => (Pause::forgetful(patience), Speed::sought(start, ceiling, limits.concurrency)),
-            Pace::Steered => (Pause::forgetful(patience), Speed::set(ceiling)),
-        };
-        let orders = Speed::set(ceiling).orders();
         let traffic = Self {
             provider: limits.provider.clone(),
             pace: limits.pace,
@@ -87,7 +67,7 @@ impl Traffic {
             permits,
             clock,
             listener,
-            lights: Mutex::new(Lights { pause, speed, orders, is_ban_told: false }),
+            lights: Mutex::new(Lights::new(limits, patience)),
             changed: watch::Sender::new(()),
         };
         traffic.obey(&mut traffic.lights());
@@ -99,12 +79,12 @@ impl Traffic {
         let mut changed = self.changed.subscribe();
         loop {
             let now = self.clock.now();
-            let way = self.lights().pause.ask(now);
+            let way = self.lights().ask(now);
             let until = match way {
                 Way::Open => {
                     seat.enter().await;
                     // It may have gone dark while this call waited for its place.
-                    if self.lights().pause.is_dark() {
+                    if self.lights().is_closed(self.clock.now()) {
                         continue;
                     }
                     return Ok(Pass::Open);
@@ -133,7 +113,7 @@ impl Traffic {
     /// Whether the provider turned dark for the holder of this pass.
     pub(super) fn is_dark_for(&self, pass: &Pass<'_>) -> bool {
         match pass {
-            Pass::Open => self.lights().pause.is_dark(),
+            Pass::Open => self.lights().is_closed(self.clock.now()),
             Pass::Canary(_) => false,
         }
     }
@@ -148,6 +128,35 @@ impl Traffic {
         self.lights().speed.unmask(self.clock.now(), took, says_wait)
     }
 
+    /// Heeds what an answer says of the calls that are let in.
+    pub(super) fn heed(&self, departure: Departure, announced: Announced) {
+        match self.pace {
+            Pace::Careful | Pace::Sought(_) => {}
+            // Whoever steers finds out by asking.
+            Pace::Steered => return,
+        }
+        let now = self.clock.now();
+        let mut lights = self.lights();
+        if let Some(rate) = announced.rate.map(|rate| rate.max(LOWEST_ANNOUNCED))
+            && lights.speed.announced(rate)
+        {
+            self.obey(&mut lights);
+            let what = format!("{} announces {rate:.3} calls a second: it is asked no faster", self.provider);
+            self.warn_once(&mut lights.warned.rate, what);
+        }
+        let hold = lights.hold.heard(now, departure.at, announced.left);
+        if let Some(wait) = hold.filter(|wait| *wait >= SHORT) {
+            let what = format!("{} says that no call is left for {wait:?}: nobody asks it meanwhile", self.provider);
+            self.warn_once(&mut lights.warned.hold, what);
+        }
+    }
+
+    fn warn_once(&self, was_warned: &mut bool, what: String) {
+        if !std::mem::replace(was_warned, true) {
+            self.listener.hear(&Event::Warned { what });
+        }
+    }
+
     /// A call was refused for speed.
     pub(super) fn refused(
         &self,
@@ -160,15 +169,7 @@ impl Traffic {
         let now = self.clock.now();
         let (refused, objection) = {
             let mut lights = self.lights();
-            let refused = lights.pause.refused(now, witness, asked, why);
-            match refused {
-                Refused::NewEvent { .. } => {
-                    lights.is_ban_told = false;
-                    lights.speed.refused(now, departure);
-                }
-                Refused::SameEvent => lights.speed.refused_too(departure),
-                Refused::StillDark { .. } => lights.tell_ban(now),
-            }
+            let refused = lights.refused(now, witness, departure, asked, why);
             self.obey(&mut lights);
             (refused, lights.speed.objection())
         };
@@ -188,15 +189,7 @@ impl Traffic {
         let now = self.clock.now();
         let (dark, objection) = {
             let mut lights = self.lights();
-            lights.tell_ban(now);
-            let dark = lights.pause.answered(now, witness);
-            if dark.is_some() {
-                lights.speed.resumed(now);
-            }
-            match brought {
-                Brought::Page => lights.speed.accepted(now, departure),
-                Brought::Word => {}
-            }
+            let dark = lights.answered(now, witness, departure, brought);
             self.obey(&mut lights);
             (dark, lights.speed.objection())
         };
@@ -241,14 +234,6 @@ impl Traffic {
 
     fn lights(&self) -> MutexGuard<'_, Lights> {
         self.lights.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Lights {
-    fn tell_ban(&mut self, now: Nanos) {
-        if self.pause.is_ban(now) && !std::mem::replace(&mut self.is_ban_told, true) {
-            self.speed.banned();
-        }
     }
 }
 

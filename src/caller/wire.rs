@@ -1,5 +1,6 @@
 use std::pin::Pin;
 
+use super::announced::Announced;
 use super::request::SecretUrl;
 use super::retry::Connection;
 use crate::decode::RawAnswer;
@@ -10,7 +11,14 @@ pub(super) trait Wire: Send + Sync {
     fn get<'w>(&'w self, url: &'w SecretUrl) -> Exchange<'w>;
 }
 
-pub(super) type Exchange<'w> = Pin<Box<dyn Future<Output = Result<RawAnswer, Fault>> + Send + 'w>>;
+pub(super) type Exchange<'w> = Pin<Box<dyn Future<Output = Result<Received, Fault>> + Send + 'w>>;
+
+/// A whole answer, and what it says of the calls that are let in.
+#[derive(Debug)]
+pub(super) struct Received {
+    pub(super) raw: RawAnswer,
+    pub(super) announced: Announced,
+}
 
 /// No whole answer.
 #[derive(Debug)]

@@ -17,7 +17,8 @@ use search::Search;
 /// The rate one provider is asked at. One number line of time, no waiting: events in, [`Orders`] out.
 ///
 /// A refusal lowers the rate at once, and what was refused is remembered: below it the rate rises again with each second
-/// in which it was used and nothing was refused, and beyond it only slowly. The settings are never exceeded.
+/// in which it was used and nothing was refused, and beyond it only slowly. The settings are never exceeded, nor what the
+/// provider announces.
 ///
 /// A pace that is looked for begins low, or with what a probe found, learns how many calls in flight are borne as well,
 /// stays well below a rate that led to a ban, and gives up where it is refused again and again.
@@ -25,6 +26,8 @@ use search::Search;
 pub(super) struct Speed {
     /// Calls a second that the settings allow; infinite where they set no limit.
     ceiling: f64,
+    /// Calls a second that the provider announces.
+    announced: f64,
     rate: f64,
     fail: Option<Fail>,
     second: Second,
@@ -87,6 +90,7 @@ impl Speed {
     pub(super) fn set(ceiling: f64) -> Self {
         Self {
             ceiling,
+            announced: f64::INFINITY,
             rate: ceiling,
             fail: None,
             second: Second { began: 0, sent: 0 },
@@ -193,6 +197,13 @@ impl Speed {
         self.rate = self.rate.max(self.lowest());
     }
 
+    /// The provider announces so many calls a second. Whether that is slower than it is asked.
+    pub(super) fn announced(&mut self, rate: f64) -> bool {
+        let is_slower = rate < self.rate;
+        (self.announced, self.rate) = (rate, self.rate.min(rate));
+        is_slower
+    }
+
     /// The provider answers again.
     pub(super) fn resumed(&mut self, now: Nanos) {
         self.accepted.clear();
@@ -215,7 +226,7 @@ impl Speed {
         let is_used = f64::from(self.second.sent) + 1.0 >= USED * meant;
         self.begin_second(now);
         if is_used {
-            self.rate = self.raised(now).min(self.ceiling).max(self.rate);
+            self.rate = self.raised(now).min(self.ceiling).min(self.announced).max(self.rate);
         } else {
             // A pace that nobody used says nothing.
             self.clean_since = self.clean_since.saturating_add(elapsed);

@@ -101,6 +101,27 @@ fn refusals_in_a_row_never_stop_a_provider_for_good() {
 }
 
 #[test]
+fn a_pace_without_a_limit_is_lowered_by_what_is_announced_alone() {
+    let mut drive = Drive::set(f64::INFINITY);
+    assert_eq!(drive.refused().rate(), f64::INFINITY);
+    drive.speed.announced(10.0);
+    assert_eq!(drive.rate(), 10.0);
+    about(drive.seconds(3).refused().rate(), 7.0);
+}
+
+#[test]
+fn what_is_announced_lowers_the_pace_and_never_raises_it() {
+    let mut drive = Drive::set(40.0);
+    drive.speed.announced(100.0);
+    assert_eq!(drive.seconds(5).rate(), 40.0);
+    drive.speed.announced(10.0);
+    assert_eq!(drive.rate(), 10.0);
+    assert_eq!(drive.seconds(5).rate(), 10.0);
+    drive.speed.announced(20.0);
+    assert_eq!(drive.seconds(10).rate(), 20.0);
+}
+
+#[test]
 fn a_pace_that_is_looked_for_grows_by_a_fifth_each_second_it_is_used() {
     let mut drive = Drive::sought(5.0, 50.0);
     about(drive.seconds(1).rate(), 6.0);

@@ -1,4 +1,5 @@
 mod abandon;
+mod announced;
 mod breaker;
 mod budget;
 mod connect;
@@ -18,8 +19,9 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
+use super::announced::Announced;
 use super::retry::Connection;
-use super::wire::{Exchange, Fault, Wire};
+use super::wire::{Exchange, Fault, Received, Wire};
 use super::*;
 use jiff::tz::TimeZone;
 
@@ -52,6 +54,8 @@ enum Reply {
     Never,
     /// After so long, not after the usual time.
     After(Duration, u16),
+    /// With these headers.
+    Saying(u16, &'static [(&'static str, &'static str)]),
 }
 
 /// One request as the scripted wire sees it.
@@ -89,8 +93,9 @@ impl Wire for ScriptedWire {
             let reply = (self.script)(&Asked { index, at: now, url: url.exposed(), in_flight });
             self.clock.sleep(if let Reply::After(latency, _) = reply { latency } else { self.latency }).await;
             drop(here);
+            let lines = if let Reply::Saying(_, lines) = reply { lines } else { &[] };
             let (status, retry_after) = match reply {
-                Reply::Status(status) | Reply::After(_, status) => (status, None),
+                Reply::Status(status) | Reply::After(_, status) | Reply::Saying(status, _) => (status, None),
                 Reply::RetryAfter(status, seconds) => (status, Some(Duration::from_secs(seconds))),
                 Reply::Fails(connection) => {
                     let trouble = Trouble::plain(TroubleKind::Retry, Scope::Attempt, "connection reset");
@@ -98,7 +103,8 @@ impl Wire for ScriptedWire {
                 }
                 Reply::Never => std::future::pending().await,
             };
-            Ok(RawAnswer { status, content_type: None, retry_after, body: Bytes::from_static(b"body") })
+            let raw = RawAnswer { status, content_type: None, retry_after, body: Bytes::from_static(b"body") };
+            Ok(Received { raw, announced: Announced::read(lines.iter().copied(), self.clock.wall()) })
         })
     }
 }

@@ -162,6 +162,17 @@ async fn fast_refusals_do_not_raise_the_rate_on_the_wire() {
 }
 
 #[tokio::test]
+async fn what_an_answer_announces_is_read_off_the_wire() {
+    let slowly = b"HTTP/1.1 200 OK\r\nratelimit-policy: 20;w=1\r\ncontent-length: 4\r\n\r\npage".to_vec();
+    let server = Server::answering(slowly).await;
+    let world = World::calling(server.base_url.clone(), limits(2, 100.0), patient_http(), no_retry());
+    world.fetch_many(12).join_all().await;
+    let arrivals = server.arrivals();
+    let took = arrivals[11].at - arrivals[2].at;
+    assert!(took > Duration::from_millis(440), "nine gaps of 50 ms, not of 10: {took:?}");
+}
+
+#[tokio::test]
 async fn events_say_how_many_requests_are_in_flight() {
     let server = Server::answering(answer(200, "page")).await;
     let world = calling(&server.base_url, no_retry());
