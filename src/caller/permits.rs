@@ -12,6 +12,11 @@ pub(super) struct Permits {
 
 #[derive(Debug)]
 struct State {
+    /// What the limits allow.
+    allowed: u32,
+    /// What the provider is found to bear.
+    borne: u32,
+    /// The lower of both.
     most: u32,
     /// Permits out that are not to come back.
     debt: u32,
@@ -26,7 +31,7 @@ pub(super) struct Permit<'p> {
 
 impl Permits {
     pub(super) fn new(most: u32) -> Self {
-        Self { free: Semaphore::new(most as usize), state: Mutex::new(State { most, debt: 0 }) }
+        Self { free: Semaphore::new(most as usize), state: Mutex::new(State { allowed: most, borne: u32::MAX, most, debt: 0 }) }
     }
 
     /// First come, first served.
@@ -39,10 +44,23 @@ impl Permits {
         self.state().most
     }
 
-    /// At least 1.
+    /// What the limits allow from now on: at least 1.
     pub(super) fn set_most(&self, most: u32) {
         let mut state = self.state();
-        let before = std::mem::replace(&mut state.most, most.max(1));
+        state.allowed = most.max(1);
+        self.settle(&mut state);
+    }
+
+    /// What the provider is found to bear, at least 1; the limits hold beside it.
+    pub(super) fn set_borne(&self, borne: u32) {
+        let mut state = self.state();
+        state.borne = borne.max(1);
+        self.settle(&mut state);
+    }
+
+    fn settle(&self, state: &mut State) {
+        let most = state.allowed.min(state.borne);
+        let before = std::mem::replace(&mut state.most, most);
         let (more, fewer) = (state.most.saturating_sub(before), before.saturating_sub(state.most));
         let forgiven = more.min(state.debt);
         state.debt -= forgiven;
@@ -91,5 +109,10 @@ mod tests {
         }
         drop(out);
         assert_eq!((permits.most(), permits.free.available_permits()), (3, 3));
+        for (allowed, borne, most) in [(8, 5, 5), (4, 5, 4), (4, 2, 2), (8, 9, 8)] {
+            permits.set_borne(borne);
+            permits.set_most(allowed);
+            assert_eq!((permits.most(), permits.free.available_permits()), (most, most as usize), "{allowed} {borne}");
+        }
     }
 }

@@ -223,12 +223,16 @@ impl Traffic {
             Pace::Careful | Pace::Sought(_) => {}
             Pace::Steered => return,
         }
+        if orders == before {
+            return;
+        }
+        self.listener.hear(&Event::PaceChanged { provider: self.provider.clone(), pace: lights.speed.pace() });
         if orders.rate != before.rate {
             let rate = if orders.rate.is_finite() { Rate::PerSecond(orders.rate) } else { Rate::Unlimited };
             self.pacer.set_interval(rate.interval());
         }
         if let Some(most) = orders.in_flight.filter(|_| orders.in_flight != before.in_flight) {
-            self.permits.set_most(most);
+            self.permits.set_borne(most);
         }
     }
 

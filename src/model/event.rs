@@ -57,6 +57,11 @@ pub enum Event {
         provider: Name,
         dark: Duration,
     },
+    /// The provider is asked at another pace from now on.
+    PaceChanged {
+        provider: Name,
+        pace: Pace,
+    },
     /// One dataset with this key is left alone until then.
     ApiBlocked {
         dataset: Name,
@@ -79,6 +84,19 @@ pub enum Event {
     Warned {
         what: String,
     },
+}
+
+/// How fast a provider is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Calls a second.
+    pub rps: f64,
+    /// Calls a second that are never exceeded.
+    pub ceiling_rps: f64,
+    /// Calls a second that were refused, as far as that is remembered.
+    pub refused_rps: Option<f64>,
+    /// Calls in flight, where they are looked for as well.
+    pub in_flight: Option<u32>,
 }
 
 /// What follows an attempt.

@@ -6,7 +6,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::model::breaker::BreakerState;
-use crate::model::event::{Event, Listener, NextStep};
+use crate::model::event::{Event, Listener, NextStep, Pace};
 use crate::model::outcome::Outcome;
 use crate::model::verdict::Verdict;
 
@@ -124,6 +124,11 @@ impl Listener for Log {
             }
             Event::ProviderResumed { provider, dark } => {
                 tracing::info!(%provider, "{provider} answers again after {}", number::duration(*dark));
+            }
+            Event::PaceChanged { provider, pace: Pace { rps, refused_rps, in_flight, .. } } => {
+                let in_flight = in_flight.map(|most| format!(", at most {most} in flight")).unwrap_or_default();
+                let refused = refused_rps.map(|rate| format!("; {rate:.1}/s was refused")).unwrap_or_default();
+                tracing::debug!(%provider, "{provider} is asked at {rps:.1}/s{in_flight}{refused}");
             }
             Event::ApiBlocked { dataset, until, why } => {
                 let until = until.map(|until| format!(" until {until:.0}")).unwrap_or_default();

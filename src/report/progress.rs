@@ -1,9 +1,11 @@
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::model::event::{Event, Listener, NextStep};
+use crate::model::name::Name;
 use crate::model::rate::Rate;
 use crate::model::verdict::Verdict;
 
@@ -26,6 +28,8 @@ struct State {
     in_flight: u32,
     permits: u32,
     started: Instant,
+    /// How far the pace of each provider is below its cap.
+    below: BTreeMap<Name, f64>,
     /// Sends of the last seconds, to tell the rate of now.
     sends: std::collections::VecDeque<Instant>,
 }
@@ -49,6 +53,7 @@ impl Progress {
             in_flight: 0,
             permits,
             started: now,
+            below: BTreeMap::new(),
             sends: std::collections::VecDeque::new(),
         };
         Self { state: Mutex::new(state), rate, bar }
@@ -83,7 +88,10 @@ impl Progress {
         let span = now.duration_since(state.started).min(Self::WINDOW).max(Duration::from_millis(200));
         let rate = state.sends.len() as f64 / span.as_secs_f64();
         let cap = match self.rate {
-            Rate::PerSecond(cap) => format!(" of {cap}"),
+            Rate::PerSecond(cap) => {
+                let below: f64 = state.below.values().sum();
+                if below > 0.0 { format!(" of {:.1}", cap - below) } else { format!(" of {cap}") }
+            }
             Rate::Unlimited => String::new(),
         };
         let mut message = format!(
@@ -127,6 +135,9 @@ impl Listener for Progress {
                 }
             }
             Event::PageStored { rows, .. } => state.rows += rows,
+            Event::PaceChanged { provider, pace } => {
+                state.below.insert(provider.clone(), pace.ceiling_rps - pace.rps);
+            }
             Event::JobEnded { verdict, .. } => {
                 state.ended += 1;
                 match verdict {

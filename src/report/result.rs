@@ -49,6 +49,17 @@ pub struct RateSummary {
     pub rps_cap: Option<f64>,
     pub achieved_rps: f64,
     pub concurrency: u32,
+    /// The pace that was found, where one was looked for; else `null`.
+    pub found: Option<Found>,
+}
+
+/// The pace at the end of a run in which one was looked for: the sum over its providers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Found {
+    pub rps: f64,
+    pub concurrency: u32,
+    /// The rate that was refused last; `null` where none was.
+    pub refused_rps: Option<f64>,
 }
 
 /// The limits a run worked under: the sum over its providers.
@@ -80,16 +91,36 @@ impl RunResult {
             elsewhere: harvest.elsewhere,
             rows: harvest.rows,
             calls: CallCounts { pages: counts.pages, attempts: counts.attempts, retries: counts.retries, by_outcome },
-            rate: RateSummary { rps_cap: caps.rate.per_second(), achieved_rps, concurrency: caps.concurrency },
+            rate: RateSummary {
+                rps_cap: caps.rate.per_second(),
+                achieved_rps,
+                concurrency: caps.concurrency,
+                found: found(counts),
+            },
             latency_ms: counts.latencies.summary(),
-            bound_by: bound_by(counts, caps),
+            bound_by: bound_by(counts, caps, found(counts)),
             gaps_total: harvest.gaps_total,
             gaps: harvest.gaps,
         }
     }
 }
 
-fn bound_by(counts: &Counts, caps: Caps) -> &'static str {
+fn found(counts: &Counts) -> Option<Found> {
+    let round = |rate: f64| (rate * 10.0).round() / 10.0;
+    let sought = counts
+        .paces
+        .values()
+        .filter_map(|pace| Some(Found { rps: pace.rps, concurrency: pace.in_flight?, refused_rps: pace.refused_rps }));
+    let all = sought.reduce(|all, one| Found {
+        rps: all.rps + one.rps,
+        concurrency: all.concurrency + one.concurrency,
+        refused_rps: all.refused_rps.into_iter().chain(one.refused_rps).reduce(|a, b| a + b),
+    })?;
+    Some(Found { rps: round(all.rps), refused_rps: all.refused_rps.map(round), ..all })
+}
+
+fn bound_by(counts: &Counts, caps: Caps, found: Option<Found>) -> &'static str {
+    let caps = found.map_or(caps, |found| Caps { rate: Rate::PerSecond(found.rps), concurrency: found.concurrency });
     let is_at_cap = caps.rate.per_second().is_some_and(|cap| counts.achieved_rps() >= 0.95 * cap);
     if is_at_cap {
         "rate"

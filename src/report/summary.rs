@@ -3,9 +3,10 @@ use std::time::Duration;
 use super::exit::Exit;
 use super::number::{counted, duration, grouped};
 use super::output::printable;
-use super::result::RunResult;
+use super::result::{Found, RunResult};
 use super::table::aligned;
 use crate::collect::harvest::PartitionCounts;
+use crate::model::outcome::Outcome;
 
 /// The end of a run as text: what is whole, what is missing and why, and what to do next.
 pub fn summary(result: &RunResult, exit: Exit, next: &[String]) -> String {
@@ -29,6 +30,14 @@ pub fn summary(result: &RunResult, exit: Exit, next: &[String]) -> String {
         result.rate.concurrency,
         result.bound_by,
     ));
+    if let Some(Found { rps, concurrency, refused_rps }) = result.rate.found {
+        let refused = match (refused_rps, result.calls.by_outcome[&Outcome::SlowDown]) {
+            (Some(rate), _) => format!("; {rate}/s was refused"),
+            (None, 0) => "; nothing was refused".to_owned(),
+            (None, _) => String::new(),
+        };
+        text.push_str(&format!("found {rps}/s with at most {concurrency} in flight{refused}\n"));
+    }
     text.push_str(&format!("exit {}: {}\n", exit.code(), meaning(exit, result)));
     for command in next {
         text.push_str(&format!("next: {command}\n"));

@@ -5,7 +5,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::model::attempt::Attempt;
-use crate::model::event::{Event, Listener, NextStep};
+use crate::model::event::{Event, Listener, NextStep, Pace};
+use crate::model::name::Name;
 use crate::model::outcome::Outcome;
 
 use super::latency::Latencies;
@@ -30,6 +31,8 @@ pub struct Counts {
     pub last_sent: Option<Timestamp>,
     /// Pauses that providers asked for.
     pub pauses: u64,
+    /// How fast providers were asked in the end, where that is not what the settings say.
+    pub paces: BTreeMap<Name, Pace>,
 }
 
 impl Tally {
@@ -84,6 +87,7 @@ impl Listener for Tally {
         match event {
             Event::AttemptEnded { attempt, next } => counts.add(attempt, *next),
             Event::ProviderPaused { .. } => counts.pauses += 1,
+            Event::PaceChanged { provider, pace } => drop(counts.paces.insert(provider.clone(), *pace)),
             Event::JobStarted { .. }
             | Event::AttemptStarted { .. }
             | Event::PageStored { .. }

@@ -13,6 +13,7 @@ mod world;
 
 mod abreast;
 mod answers;
+mod auto;
 mod breaker;
 mod chance;
 mod commands;

@@ -36,7 +36,7 @@ fn the_json_of_a_run_has_every_key_and_its_sums_are_right() {
     assert_eq!(keys(&json["calls"]), "attempts by_outcome pages retries");
     let outcomes = "empty garbled invalid later page refused restart retry slow_down spent too_big";
     assert_eq!(keys(&json["calls"]["by_outcome"]), outcomes);
-    assert_eq!(keys(&json["rate"]), "achieved_rps concurrency rps_cap");
+    assert_eq!(keys(&json["rate"]), "achieved_rps concurrency found rps_cap");
     assert_eq!(keys(&json["latency_ms"]), "max p50 p95");
     assert_eq!(keys(&json["gaps"][0]), "dataset hint page partition promised received verdict why");
 

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::clock::{Nanos, nanos};
+use crate::model::event::Pace;
 use numbers::*;
 use search::Search;
 
@@ -110,6 +111,12 @@ impl Speed {
 
     pub(super) fn orders(&self) -> Orders {
         Orders { rate: self.rate, in_flight: self.search.as_ref().map(|search| search.in_flight(self.rate)) }
+    }
+
+    /// What to tell of it.
+    pub(super) fn pace(&self) -> Pace {
+        let Orders { rate, in_flight } = self.orders();
+        Pace { rps: rate, ceiling_rps: self.ceiling, refused_rps: self.fail.map(|fail| fail.rate), in_flight }
     }
 
     /// Why the provider is not to be asked any more, if it is not.
