@@ -128,6 +128,9 @@ fn bound_by(counts: &Counts, caps: Caps, found: Option<Found>) -> &'static str {
         "concurrency"
     } else if counts.pauses > 0 {
         "provider"
+    } else if found.is_some() {
+        // It was on its way to what it found.
+        "rate"
     } else {
         "work"
     }
