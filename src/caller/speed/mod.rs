@@ -141,6 +141,7 @@ impl Speed {
         let mut is_slow = false;
         if let Some(search) = &mut self.search {
             search.count(false);
+            search.let_in += 1;
             search.flight.accepted(departure.in_flight);
             is_slow = search.latency.took(Duration::from_nanos(now.saturating_sub(departure.at)));
         }
@@ -213,6 +214,7 @@ impl Speed {
 
     /// The provider answers again.
     pub(super) fn resumed(&mut self, now: Nanos) {
+        self.keep_to_what_lasts(now);
         self.accepted.clear();
         (self.light_since, self.clean_since) = (now, now);
         self.begin_second(now);
@@ -221,6 +223,21 @@ impl Speed {
     /// Whether a failure without a code is a refusal in disguise.
     pub(super) fn unmask(&mut self, now: Nanos, took: Duration, says_wait: bool) -> bool {
         self.search.as_mut().is_some_and(|search| search.unmask(now, took, says_wait))
+    }
+
+    /// Banned again, the provider may count the calls of a minute or more, of which no rate of now says anything.
+    fn keep_to_what_lasts(&mut self, now: Nanos) {
+        let Some(search) = &mut self.search else { return };
+        let let_in = f64::from(std::mem::take(&mut search.let_in));
+        let seconds = Duration::from_nanos(now.saturating_sub(self.light_since)).as_secs_f64();
+        if !search.is_banned_again() || seconds <= 0.0 {
+            return;
+        }
+        let lasting = (OF_LASTING * let_in / seconds).max(self.lowest());
+        if let Some(fail) = &mut self.fail {
+            fail.rate = fail.rate.min(lasting / AT_MOST_AFTER_A_BAN);
+        }
+        self.rate = self.rate.min(lasting);
     }
 
     /// Once a second: whether the pace rises.

@@ -55,6 +55,9 @@ pub(super) const BORNE: f64 = 0.85;
 /// After a ban: never near its rate again.
 pub(super) const AFTER_A_BAN: f64 = 0.75;
 pub(super) const AT_MOST_AFTER_A_BAN: f64 = 0.78;
+/// After a second ban calls of a longer while may have been counted: this share of what was let in from one end of a ban to
+/// the next lasts.
+pub(super) const OF_LASTING: f64 = 0.9;
 /// So many bans end the run at the provider.
 pub(super) const BANS: u32 = 3;
 /// So many refused of the last so many, in more than one event, end it as well.

@@ -19,6 +19,8 @@ pub(super) struct Search {
     refused: VecDeque<Option<u32>>,
     pub(super) events: u32,
     bans: u32,
+    /// Pages since the provider answered again.
+    pub(super) let_in: u32,
     last_suspect: Option<Nanos>,
 }
 
@@ -32,6 +34,7 @@ impl Search {
             refused: VecDeque::new(),
             events: 0,
             bans: 0,
+            let_in: 0,
             last_suspect: None,
         }
     }
@@ -55,6 +58,11 @@ impl Search {
 
     pub(super) fn banned(&mut self) {
         self.bans += 1;
+    }
+
+    /// Whether one ban was no warning enough.
+    pub(super) fn is_banned_again(&self) -> bool {
+        self.bans > 1
     }
 
     pub(super) fn is_latched(&self) -> bool {

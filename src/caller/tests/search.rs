@@ -136,6 +136,16 @@ async fn a_search_that_begins_with_what_a_probe_found_wastes_nothing() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_limit_of_a_minute_is_kept_to_after_its_second_ban() {
+    let minute = Limit { per_second: Some(600), window_ms: 60_000, window: WindowKind::Fixed, ..Limit::default() };
+    let model = model("600 a minute", minute, 10.0, 9.0, 3);
+    let trial = tried(&model, Start::COLD, 50.0, 3_000).await;
+    tell(model.name, "cold", &trial);
+    assert_eq!(trial.pages, 3_000);
+    assert!(trial.wasted <= 16 && (5.0..=10.0).contains(&trial.rate), "{} wasted, {}/s", trial.wasted, trial.rate);
+}
+
 /// Refuses a call in the middle, and everybody from then on until nobody has asked for ten seconds.
 fn bans_in_the_middle(middle: usize) -> impl Fn(&Asked<'_>) -> Reply {
     let banned_until = Mutex::new(0);
