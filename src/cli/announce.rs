@@ -54,6 +54,9 @@ pub fn announce(settings: &Settings, orders: &[Order], url: &StoreUrl, now: Time
 pub fn sharing_line(settings: &Settings, url: &StoreUrl) -> Option<String> {
     url.server()?;
     let whose = match settings.shared_limits {
+        true if settings.is_any_auto() => {
+            "kept together with the other hosts that collect into this store; each looks for its pace below them, and the slowest pace holds for all"
+        }
         true => "kept together with the other hosts that collect into this store",
         false => "each host keeps its own, and the source sees the sum",
     };

@@ -1,5 +1,6 @@
 //! Whether the pace of a provider is set or looked for, and within which bounds.
 
+use super::overrides::ProviderOverrides;
 use super::resolved::Settings;
 use crate::definition::provider::{Pacing, Provider};
 use crate::model::name::Name;
@@ -42,6 +43,12 @@ impl Settings {
             Some(Concurrency::Fixed(_)) if self.is_own(&format!("providers.{provider}.concurrency")) => false,
             Some(Concurrency::Fixed(_)) | None => self.limits.is_auto,
         }
+    }
+
+    /// Whether the pace of any provider may be looked for.
+    pub fn is_any_auto(&self) -> bool {
+        let of_its_own = |overrides: &ProviderOverrides| overrides.concurrency == Some(Concurrency::Auto);
+        self.limits.is_auto || self.providers.values().any(of_its_own)
     }
 
     /// A provider with the user's values in front, and with bounds instead of limits where its pace is looked for.

@@ -123,6 +123,23 @@ fn three_hosts_keep_the_rate_of_one_and_use_it_as_one_does() {
 }
 
 #[test]
+fn hosts_that_look_for_a_pace_never_exceed_together_what_one_may() {
+    let Some(world) = world("rows = 10\nlatency_ms = 60", "30s") else { return };
+    let world = world.set("providers.data_go_kr.rps", "12");
+    let line = format!("{} --concurrency auto", NIGHT.replace("2022-01..2024-03", "2024-01..2024-06"));
+    let hosts = ["a", "b"].map(|host| world.start_on_host(host, &line));
+    for host in hosts {
+        let Ended { stderr, .. } = host.ended().exits(0);
+        assert!(stderr.contains("each looks for its pace below them, and the slowest pace holds for all"), "{stderr}");
+        assert!(stderr.contains("auto, from 5/s to at most 12/s"), "{stderr}");
+    }
+    let requests = world.requests();
+    assert_eq!(requests.len(), 90);
+    assert_within(&requests, 12);
+    eprintln!("{:.2} a second, {} in the busiest", wire_rate(&requests), busiest_second(&requests));
+}
+
+#[test]
 fn a_host_that_is_killed_costs_the_others_no_more_than_its_batch() {
     let Some(world) = world_at_the_cap() else { return };
     let world = world.set("store.lease", "2s");
