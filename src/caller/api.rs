@@ -6,11 +6,12 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::breaker::{Breaker, Change, Maker, Sign, Way};
-use super::clock::{Clock, Nanos, later, nanos};
+use super::clock::{Clock, Nanos, later};
 use super::fetch::Random;
 use super::ticket::Ticket;
 use crate::model::event::{Event, Listener};
 use crate::model::name::Name;
+use crate::model::outcome::Scope;
 
 /// Which APIs of one provider may be asked: what refusals and failures of one dataset do to all its calls.
 ///
@@ -134,13 +135,12 @@ impl Apis {
         }
     }
 
-    /// An earlier run left the breaker of a dataset open until then.
-    pub(super) fn reopen(&self, dataset: &Name, until: Timestamp, openings: u32, why: &str) {
-        let left = until.duration_since(self.clock.wall()).try_into().unwrap_or_default();
-        let now = self.clock.now();
+    /// Does something with the breaker of a dataset that no call here is the reason for.
+    pub(super) fn change_breaker(&self, dataset: &Name, change: impl FnOnce(&mut Breaker, &Clock)) {
         let mut states = self.states();
-        let breaker = states.breakers.entry(dataset.clone()).or_insert_with(|| (self.new_breaker)(dataset));
-        breaker.reopen(now, now.saturating_add(nanos(left)), openings, why);
+        change(states.breakers.entry(dataset.clone()).or_insert_with(|| (self.new_breaker)(dataset)), &self.clock);
+        drop(states);
+        self.changed.send_replace(());
     }
 
     /// Waits until the doubt about an API is resolved.
@@ -188,7 +188,7 @@ impl Apis {
         drop(states);
         self.changed.send_replace(());
         if known.is_none_or(|known| known.why != left.why) {
-            self.tell(dataset, &left);
+            self.tell(dataset, &left, Scope::Api);
         }
         left
     }
@@ -223,12 +223,12 @@ impl Apis {
         states.all = Some(left.clone());
         drop(states);
         self.changed.send_replace(());
-        self.tell(dataset, &left);
+        self.tell(dataset, &left, Scope::Run);
         left
     }
 
-    fn tell(&self, dataset: &Name, LeftAlone { until, why }: &LeftAlone) {
-        self.listener.hear(&Event::ApiBlocked { dataset: dataset.clone(), until: *until, why: why.clone() });
+    fn tell(&self, dataset: &Name, LeftAlone { until, why }: &LeftAlone, scope: Scope) {
+        self.listener.hear(&Event::ApiBlocked { dataset: dataset.clone(), scope, until: *until, why: why.clone() });
     }
 
     /// What became of a call that a breaker let through.

@@ -165,11 +165,33 @@ impl Breaker {
         }
     }
 
-    /// An earlier run left it open until then, after so many openings.
+    /// An earlier run or another host left it open until then, after so many openings.
     pub(super) fn reopen(&mut self, now: Nanos, until: Nanos, openings: u32, why: &str) {
         self.epoch += 1;
-        (self.since, self.openings) = (now, openings.max(1));
+        let until = match self.state {
+            State::Open { until: known, .. } => known.max(until),
+            State::Closed(_) | State::HalfOpen { .. } => {
+                self.since = now;
+                until
+            }
+        };
+        self.openings = self.openings.max(openings).max(1);
         self.state = State::Open { until, why: why.to_owned() };
+    }
+
+    /// Others find out until then whether the server is back.
+    pub(super) fn keep_open(&mut self, at_least: Nanos) {
+        if let State::Open { until, .. } = &mut self.state {
+            *until = at_least.max(*until);
+        }
+    }
+
+    /// Others have found out that the server is back.
+    pub(super) fn close_as_elsewhere(&mut self) {
+        match self.state {
+            State::Closed(_) => {}
+            State::Open { .. } | State::HalfOpen { .. } => drop(self.close(String::new())),
+        }
     }
 
     fn open(&mut self, now: Nanos, why: String, random: f64) -> Change {

@@ -61,6 +61,12 @@ impl Clock {
         }
     }
 
+    /// When that time of day will be, or now where it has been.
+    pub(super) fn at(&self, wall: Timestamp) -> Nanos {
+        let left = wall.duration_since(self.wall()).try_into().unwrap_or_default();
+        self.now().saturating_add(nanos(left))
+    }
+
     /// Sleeps until then, or up to a millisecond longer.
     pub async fn sleep_until(&self, at: Nanos) {
         tokio::time::sleep_until(self.base + Duration::from_nanos(at)).await;

@@ -1,10 +1,10 @@
-use std::time::Duration;
-
 use jiff::Timestamp;
 
 use super::Caller;
 use super::api::{Asker, Leave};
+use super::breaker::Breaker;
 use super::call::End;
+use super::clock::Clock;
 use crate::model::name::Name;
 use crate::model::rate::Rate;
 
@@ -32,10 +32,11 @@ impl Caller {
         }
     }
 
-    /// An earlier run left the breaker of a dataset open until then, after so many openings in a row.
+    /// An earlier run left the breaker of a dataset open until then, after so many openings in a row; or another host did.
     pub fn reopen_breaker(&self, provider: &Name, dataset: &Name, until: Timestamp, openings: u32, why: &str) {
         if let Some(provider) = self.providers.get(provider) {
-            provider.apis.reopen(dataset, until, openings, why);
+            let reopen = |breaker: &mut Breaker, clock: &Clock| breaker.reopen(clock.now(), clock.at(until), openings, why);
+            provider.apis.change_breaker(dataset, reopen);
         }
     }
 
@@ -60,14 +61,6 @@ impl Caller {
     pub fn steer(&self, provider: &Name, rate: Rate, concurrency: u32) {
         if let Some(provider) = self.providers.get(provider) {
             provider.steer(rate.interval(), concurrency);
-        }
-    }
-
-    /// What other hosts with the same key let this one do from now on: time between two requests of all of them, as the
-    /// slowest of the others has it, and at least one request in flight.
-    pub fn share(&self, provider: &Name, slowest: Duration, concurrency: u32) {
-        if let Some(provider) = self.providers.get(provider) {
-            provider.share(slowest, concurrency);
         }
     }
 

@@ -158,6 +158,34 @@ impl Pause {
         }
     }
 
+    /// Another host was refused for speed: nobody asks for so long. Whether that is news.
+    pub(super) fn refused_elsewhere(&mut self, now: Nanos, left: Duration, why: &str) -> bool {
+        let until = now.saturating_add(nanos(left));
+        match &mut self.dark {
+            Some(dark) => {
+                dark.until = dark.until.max(until);
+                false
+            }
+            None => {
+                self.length = left.clamp(FIRST_PAUSE, LONGEST_PAUSE);
+                self.dark = Some(Dark { began: now, until, canary: Canary::Due, is_lasting: false, why: why.to_owned() });
+                true
+            }
+        }
+    }
+
+    /// The canary of another host was answered. Whether the provider was dark here as well.
+    pub(super) fn answered_elsewhere(&mut self, now: Nanos) -> bool {
+        self.answered(now, Witness::Canary).is_some()
+    }
+
+    /// No canary goes before then.
+    pub(super) fn put_off(&mut self, until: Nanos) {
+        if let Some(dark) = &mut self.dark {
+            dark.until = dark.until.max(until);
+        }
+    }
+
     /// The canary was called off before any answer: another may go at once.
     pub(super) fn canary_lost(&mut self) {
         if let Some(dark) = &mut self.dark {

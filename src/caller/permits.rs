@@ -44,6 +44,13 @@ impl Permits {
         self.state().most
     }
 
+    /// How many are out, those among them that are not to come back.
+    pub(super) fn out(&self) -> u32 {
+        let state = self.state();
+        let free = u32::try_from(self.free.available_permits()).unwrap_or(u32::MAX);
+        (state.most + state.debt).saturating_sub(free)
+    }
+
     /// What the limits allow from now on: at least 1.
     pub(super) fn set_most(&self, most: u32) {
         let mut state = self.state();
@@ -94,10 +101,12 @@ mod tests {
         let permits = Permits::new(3);
         let [a, b, c] = [permits.acquire().await, permits.acquire().await, permits.acquire().await];
         permits.set_most(1);
+        assert_eq!(permits.out(), 3);
         drop((a, b));
         assert_eq!((permits.most(), permits.free.available_permits()), (1, 0), "two went for good");
+        assert_eq!(permits.out(), 1);
         drop(c);
-        assert_eq!(permits.free.available_permits(), 1);
+        assert_eq!((permits.free.available_permits(), permits.out()), (1, 0));
     }
 
     #[tokio::test]

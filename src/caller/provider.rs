@@ -56,7 +56,7 @@ pub(super) struct Provider {
     pub(super) limits: ProviderLimits,
     pub(super) traffic: Traffic,
     pub(super) permits: Arc<Permits>,
-    pacer: Arc<Pacer>,
+    pub(super) pacer: Arc<Pacer>,
     pub(super) wire: Box<dyn Wire>,
     in_flight: AtomicU32,
     pub(super) apis: Apis,
@@ -156,7 +156,10 @@ impl Provider {
             if self.traffic.is_dark_for(&pass) || !self.apis.admits(asker, &ticket) {
                 continue;
             }
-            let at = self.pacer.turn().await;
+            let at = tokio::select! {
+                at = self.pacer.turn() => at,
+                () = self.traffic.darkened(&pass) => continue,
+            };
             waits.slot += since(permitted, at);
             // The slot of a call that finds the provider dark stays unused.
             if self.traffic.is_dark_for(&pass) || !self.apis.admits(asker, &ticket) {
@@ -173,12 +176,6 @@ impl Provider {
     pub(super) fn steer(&self, interval: Duration, concurrency: u32) {
         self.permits.set_most(concurrency);
         self.pacer.set_interval(interval);
-    }
-
-    /// What other hosts with the same key let this one do.
-    pub(super) fn share(&self, slowest: Duration, concurrency: u32) {
-        self.permits.set_most(concurrency);
-        self.pacer.keep_to(slowest, concurrency);
     }
 
     /// Nobody asks for this dataset before the wait is over.

@@ -14,6 +14,9 @@ pub trait Slots: Send + Sync {
     /// It waits out whatever passes. Where it cannot reserve any more it never answers, and whoever gave it ends the run:
     /// nothing is sent that no slot was granted for.
     fn reserve<'a>(&'a self, wish: Wish) -> Pin<Box<dyn Future<Output = Batch> + Send + 'a>>;
+
+    /// Whether a canary may go when a pause is over: one at a time, over all hosts.
+    fn grants_canary<'a>(&'a self, provider: &'a Name) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 }
 
 /// Slots that are wanted.

@@ -45,6 +45,9 @@ pub(super) struct Canary<'t> {
     is_back: bool,
 }
 
+/// How long the canary of another host is waited for before it is asked whether one of ours may go.
+const OF_OTHERS: Duration = Duration::from_millis(250);
+
 /// Shorter waits are sat out in the worker's place.
 const SHORT: Duration = Duration::from_secs(1);
 
@@ -91,6 +94,10 @@ impl Traffic {
                 }
                 Way::AsCanary => {
                     let canary = Canary { traffic: self, is_back: false };
+                    if !self.pacer.grants_canary().await {
+                        self.lights().pause.put_off(self.clock.now().saturating_add(nanos(OF_OTHERS)));
+                        continue;
+                    }
                     seat.enter().await;
                     return Ok(Pass::Canary(canary));
                 }
@@ -115,6 +122,33 @@ impl Traffic {
         match pass {
             Pass::Open => self.lights().is_closed(self.clock.now()),
             Pass::Canary(_) => false,
+        }
+    }
+
+    /// Waits until the provider turns dark for the holder of this pass.
+    pub(super) async fn darkened(&self, pass: &Pass<'_>) {
+        let mut changed = self.changed.subscribe();
+        while !self.is_dark_for(pass) {
+            changed.changed().await.expect("the sender lives as long as this");
+        }
+    }
+
+    /// So many other hosts ask as well.
+    pub(super) fn share_with(&self, others: u32) {
+        self.lights().speed.share_with(others);
+    }
+
+    /// Another host was refused for speed. Whether that is news: its pace holds for all, so only the pause is taken over.
+    pub(super) fn refused_elsewhere(&self, left: Duration, why: &str) -> bool {
+        let is_news = self.lights().pause.refused_elsewhere(self.clock.now(), left, why);
+        self.changed.send_replace(());
+        is_news
+    }
+
+    /// The canary of another host was answered.
+    pub(super) fn answered_elsewhere(&self) {
+        if self.lights().pause.answered_elsewhere(self.clock.now()) {
+            self.changed.send_replace(());
         }
     }
 

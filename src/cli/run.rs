@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,11 @@ use crate::collect::breakers::BreakerLedger;
 use crate::collect::conductor::{Conductor, Task};
 use crate::collect::harvest::Harvest;
 use crate::collect::ration::{Allowance, DailyCalls};
-use crate::collect::sharing::Sharing;
+use crate::collect::sharing::{Asked, Sharing};
+use crate::collect::source::Source;
 use crate::collect::writer::{Keeping, Writer};
 use crate::model::breaker::BreakerState;
 use crate::model::event::{Listener, Listeners};
-use crate::model::name::Name;
 use crate::report::exit::Exit;
 use crate::report::log::Log;
 use crate::report::progress::Progress;
@@ -70,15 +70,17 @@ impl Run<'_> {
         let key_ids = self.tasks.iter().map(|Task { source, .. }| (source.dataset.id.clone(), source.key_id.clone())).collect();
         let (breakers, breakers_kept) = BreakerLedger::start(self.store.clone(), id, key_ids, Timestamp::now);
         let heard: Vec<Arc<dyn Listener>> = vec![tally.clone(), progress.clone(), Arc::new(Log), breakers.clone()];
-        let listener: Arc<dyn Listener> = Arc::new(Listeners(heard));
-        let calls = Arc::new(DailyCalls::new(self.store.clone(), Timestamp::now, allowances(&self.tasks)));
+        let mut listener: Arc<dyn Listener> = Arc::new(Listeners(heard));
         let clock = Clock::precise();
         let sharing = if self.shared_limits {
-            let key_ids = key_ids_of_providers(&self.tasks);
-            Sharing::join(&self.store, id, &clock, &self.calling.providers, &key_ids, Arc::clone(&listener)).await?
+            Sharing::join(&self.store, id, &clock, &self.calling.providers, asked(&self.tasks), Arc::clone(&listener)).await?
         } else {
             None
         };
+        if let Some(sharing) = &sharing {
+            listener = Arc::new(Listeners(vec![listener, sharing.clone()]));
+        }
+        let calls = Arc::new(DailyCalls::new(self.store.clone(), Timestamp::now, allowances(&self.tasks)));
         let surroundings = Surroundings {
             clock,
             random: Arc::new(fastrand::f64),
@@ -165,8 +167,15 @@ async fn unshared(sharing: Option<&Sharing>, caller: &Caller) -> StoreError {
     }
 }
 
-fn key_ids_of_providers(tasks: &[Task]) -> HashMap<Name, String> {
-    tasks.iter().map(|Task { source, .. }| (source.provider.id.clone(), source.key_id.clone())).collect()
+/// Whom a run asks, and with which keys.
+fn asked(tasks: &[Task]) -> Vec<Asked> {
+    let sources: BTreeMap<_, _> = tasks.iter().map(|task| (&task.source.dataset.id, &task.source)).collect();
+    let of = |source: &Source| Asked {
+        dataset: source.dataset.id.clone(),
+        provider: source.provider.id.clone(),
+        key_id: source.key_id.clone(),
+    };
+    sources.into_values().map(|source| of(source)).collect()
 }
 
 /// What each API of the run may be asked a day.

@@ -9,7 +9,6 @@ pub mod harvest;
 mod judge;
 mod left;
 mod panic;
-mod part;
 mod queue;
 pub mod ration;
 pub mod replay;

@@ -7,6 +7,7 @@ use super::attempt::{Attempt, CallLabel};
 use super::breaker::BreakerState;
 use super::job::{JobId, ReadNumber};
 use super::name::Name;
+use super::outcome::Scope;
 use super::partition::Partition;
 use super::verdict::Verdict;
 
@@ -62,9 +63,10 @@ pub enum Event {
         provider: Name,
         pace: Pace,
     },
-    /// One dataset with this key is left alone until then.
+    /// One dataset with this key is left alone until then, or with [`Scope::Run`] all of its provider.
     ApiBlocked {
         dataset: Name,
+        scope: Scope,
         until: Option<Timestamp>,
         why: String,
     },

@@ -130,7 +130,7 @@ impl Listener for Log {
                 let refused = refused_rps.map(|rate| format!("; {rate:.1}/s was refused")).unwrap_or_default();
                 tracing::debug!(%provider, "{provider} is asked at {rps:.1}/s{in_flight}{refused}");
             }
-            Event::ApiBlocked { dataset, until, why } => {
+            Event::ApiBlocked { dataset, until, why, .. } => {
                 let until = until.map(|until| format!(" until {until:.0}")).unwrap_or_default();
                 tracing::error!(%dataset, "{dataset} is left alone{until}: {}", printable(why));
             }

@@ -45,6 +45,16 @@ impl Store {
         self.engine.read(breakers::last).await
     }
 
+    /// What became of breakers in other runs after a change of that number, with the numbers.
+    pub async fn breakers_after(&self, id: i64, run: RunId) -> Result<Vec<(i64, BreakerChange)>, StoreError> {
+        self.engine.read(|tx| breakers::after(tx, id, run)).await
+    }
+
+    /// The number of the newest change of a breaker; 0 before the first.
+    pub async fn newest_breaker_change(&self) -> Result<i64, StoreError> {
+        self.engine.read(breakers::newest).await
+    }
+
     /// How long the latest good answers of a dataset took, in milliseconds, newest first, at most `count` of them.
     pub async fn latencies(&self, dataset: &Name, count: u32) -> Result<Vec<u64>, StoreError> {
         self.engine.read(|tx| latency::latest(tx, dataset, count)).await

@@ -42,7 +42,21 @@ pub struct Standing {
     pub others: Vec<Other>,
     /// Requests that this run may have in flight.
     pub held: u32,
+    /// Where one of them was refused for speed, and no canary was answered since.
+    pub dark: Option<Dark>,
 }
+
+/// Nobody but a canary asks the provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dark {
+    /// Until the next canary.
+    pub left: Duration,
+    pub why: String,
+}
+
+/// Leave for a canary, as the database wrote it down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Canary(pub u64);
 
 /// Slots that are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +66,8 @@ pub struct SlotOrder {
     pub interval: Duration,
     /// Time beyond that of the slots.
     pub margin: Duration,
+    /// The canary they are for, if they are for one.
+    pub canary: Option<Canary>,
 }
 
 /// Time that was given to one run alone, in nanoseconds of the clock of the database.
@@ -70,6 +86,16 @@ pub struct ClockReading {
     pub asked: u64,
     pub told: u64,
     pub heard: u64,
+}
+
+/// A run was told to ask no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    pub id: i64,
+    pub run: RunId,
+    /// `None` is the whole provider.
+    pub dataset: Option<Name>,
+    pub why: String,
 }
 
 /// The limits of a store that several runs share. Every call is one statement that may be repeated, tried again as long as
@@ -108,8 +134,34 @@ impl SharedLimits<'_> {
         self.store.hold_permits(share, count, most).await
     }
 
-    /// Reserves slots: the time that follows all that was given before.
-    pub async fn reserve(&self, share: &Share, order: SlotOrder, clock: &Clock) -> Result<SlotGrant, StoreError> {
+    /// Reserves slots: the time that follows all that was given before. `None` while the provider is dark, but for the
+    /// canary.
+    pub async fn reserve(&self, share: &Share, order: SlotOrder, clock: &Clock) -> Result<Option<SlotGrant>, StoreError> {
         self.store.reserve_slots(share, order, clock).await
+    }
+
+    /// The provider refused for speed: it is dark for at least so long from now, and until a canary is answered.
+    pub async fn darken(&self, share: &Share, pause: Duration, why: &str) -> Result<(), StoreError> {
+        self.store.darken(share, pause, why).await
+    }
+
+    /// A canary was answered.
+    pub async fn lighten(&self, share: &Share) -> Result<(), StoreError> {
+        self.store.lighten(share).await
+    }
+
+    /// Leave for a canary, when the pause is over and no other is out. `mine` is the last one of this run: it may go again.
+    pub async fn take_canary(&self, share: &Share, mine: Option<Canary>) -> Result<Option<Canary>, StoreError> {
+        self.store.take_canary(share, mine).await
+    }
+
+    /// This run was told to ask no more for a dataset, or with `None` for none of the provider.
+    pub async fn stop_all(&self, share: &Share, dataset: Option<&Name>, why: &str) -> Result<(), StoreError> {
+        self.store.stop_all(share, dataset, why).await
+    }
+
+    /// What runs with this key were told after a line of that number.
+    pub async fn stops_after(&self, share: &Share, id: i64) -> Result<Vec<Stop>, StoreError> {
+        self.store.stops_after(share, id).await
     }
 }

@@ -6,6 +6,7 @@ mod readme;
 #[path = "../../src/store/stories/server.rs"]
 mod server;
 mod tidy;
+mod together;
 
 mod soundness;
 mod truth;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::limits::{assert_reaches, assert_within, busiest_second, wire_rate};
 use crate::server;
 use crate::world::{Ended, World};
 
@@ -97,75 +96,4 @@ fn a_host_that_was_stopped_beyond_its_lease_changes_nothing() {
     assert_eq!((world.query(promised), world.query(ledger), world.count("select count(*) from attempt")), before);
     assert_eq!(world.count("select count(*) from coverage where verdict = 'complete'"), 6);
     world.assert_store_is_sound("after the late host has ended");
-}
-
-/// A night at 40 a second, with a server that takes a while.
-fn world_at_the_cap() -> Option<World> {
-    let world = world("rows = 10\nlatency_ms = 115", "30s")?;
-    Some(world.set("providers.data_go_kr.rps", "40").set("providers.data_go_kr.concurrency", "6"))
-}
-
-#[test]
-fn three_hosts_keep_the_rate_of_one_and_use_it_as_one_does() {
-    let rate = |hosts: &[&str]| {
-        let world = world_at_the_cap()?;
-        let hosts: Vec<_> = hosts.iter().map(|host| world.start_on_host(host, NIGHT)).collect();
-        hosts.into_iter().for_each(|host| drop(host.ended().exits(0)));
-        assert_collected_once(&world);
-        let requests = world.requests();
-        assert_eq!(requests.len() as u64, PARTITIONS);
-        assert_within(&requests, 40);
-        eprintln!("{:.2} a second, {} in the busiest", wire_rate(&requests), busiest_second(&requests));
-        Some(wire_rate(&requests))
-    };
-    let Some(alone) = rate(&["a"]) else { return };
-    assert_reaches(0.95, || rate(&["a", "b", "c"]).unwrap() / alone);
-}
-
-#[test]
-fn hosts_that_look_for_a_pace_never_exceed_together_what_one_may() {
-    let Some(world) = world("rows = 10\nlatency_ms = 60", "30s") else { return };
-    let world = world.set("providers.data_go_kr.rps", "12");
-    let line = format!("{} --concurrency auto", NIGHT.replace("2022-01..2024-03", "2024-01..2024-06"));
-    let hosts = ["a", "b"].map(|host| world.start_on_host(host, &line));
-    for host in hosts {
-        let Ended { stderr, .. } = host.ended().exits(0);
-        assert!(stderr.contains("each looks for its pace below them, and the slowest pace holds for all"), "{stderr}");
-        assert!(stderr.contains("auto, from 5/s to at most 12/s"), "{stderr}");
-    }
-    let requests = world.requests();
-    assert_eq!(requests.len(), 90);
-    assert_within(&requests, 12);
-    eprintln!("{:.2} a second, {} in the busiest", wire_rate(&requests), busiest_second(&requests));
-}
-
-#[test]
-fn a_host_that_is_killed_costs_the_others_no_more_than_its_batch() {
-    let Some(world) = world_at_the_cap() else { return };
-    let world = world.set("store.lease", "2s");
-    let [victim, b, c] = ["victim", "b", "c"].map(|host| world.start_on_host(host, NIGHT));
-    world.wait_for_answers(150);
-    victim.signal("KILL");
-    assert_eq!(victim.ended().exit, 137);
-    for host in [b, c] {
-        assert_eq!(number(&host.ended().exits(0).json(), "/partitions/complete"), PARTITIONS);
-    }
-    let requests = world.requests();
-    assert_within(&requests, 40);
-    let whole = world.count("select count(*) from coverage where verdict = 'complete'");
-    assert_eq!(whole, PARTITIONS);
-    let gap = requests[150..390].windows(2).map(|pair| pair[1].at - pair[0].at).max().unwrap();
-    assert!(gap < Duration::from_millis(700), "nobody asked for {gap:?}");
-    world.assert_store_is_sound("when the others have ended");
-}
-
-#[test]
-fn hosts_that_keep_their_limits_for_themselves_ask_too_often_together() {
-    let Some(world) = world_at_the_cap() else { return };
-    let world = world.set("limits.shared", "false");
-    let hosts = ["a", "b", "c"].map(|host| world.start_on_host(host, NIGHT));
-    hosts.into_iter().for_each(|host| drop(host.ended().exits(0)));
-    assert_collected_once(&world);
-    let busiest = busiest_second(&world.requests());
-    assert!(busiest > 60, "{busiest} in the busiest second: the test of the shared limit would see nothing");
 }

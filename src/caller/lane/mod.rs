@@ -107,6 +107,11 @@ impl Lane {
         self.kept.interval.load(Ordering::Relaxed)
     }
 
+    /// Whether a canary of this host may go.
+    pub(super) async fn grants_canary(&self) -> bool {
+        self.slots.grants_canary(&self.provider).await
+    }
+
     /// What the other hosts leave to this one: their slowest pace, and so many requests in flight.
     pub(super) fn keep_to(&self, slowest: Nanos, permits: u32) {
         self.kept.interval.store(slowest, Ordering::Relaxed);

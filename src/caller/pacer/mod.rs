@@ -83,6 +83,14 @@ impl Pacer {
         }
     }
 
+    /// Whether a canary may go, as far as other hosts are concerned.
+    pub(super) async fn grants_canary(&self) -> bool {
+        match &self.lane {
+            Some(lane) => lane.grants_canary().await,
+            None => true,
+        }
+    }
+
     /// The earliest time from `at` on that other hosts leave to this one.
     async fn opens(&self, at: Nanos) -> Nanos {
         let Some(lane) = &self.lane else { return at };

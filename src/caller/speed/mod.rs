@@ -39,6 +39,8 @@ pub(super) struct Speed {
     creep_after: Duration,
     /// What is learned where the pace is looked for.
     search: Option<Search>,
+    /// Hosts that share the pace, of which this one sees its own calls alone.
+    hosts: f64,
 }
 
 /// What is in force from now on.
@@ -100,6 +102,7 @@ impl Speed {
             clean_since: 0,
             creep_after: Duration::ZERO,
             search: None,
+            hosts: 1.0,
         }
     }
 
@@ -122,6 +125,11 @@ impl Speed {
     /// Why the provider is not to be asked any more, if it is not.
     pub(super) fn objection(&self) -> Option<String> {
         self.search.as_ref()?.objection()
+    }
+
+    /// So many other hosts ask at this pace as well, and each has an equal part of it.
+    pub(super) fn share_with(&mut self, others: u32) {
+        self.hosts = f64::from(others) + 1.0;
     }
 
     pub(super) fn sent(&mut self, now: Nanos) {
@@ -246,7 +254,7 @@ impl Speed {
         if elapsed < nanos(STEP) {
             return;
         }
-        let meant = self.rate * Duration::from_nanos(elapsed).as_secs_f64();
+        let meant = self.rate / self.hosts * Duration::from_nanos(elapsed).as_secs_f64();
         let is_used = f64::from(self.second.sent) + 1.0 >= USED * meant;
         self.begin_second(now);
         if is_used {
@@ -283,12 +291,12 @@ impl Speed {
         self.second = Second { began: now, sent: 0 };
     }
 
-    /// Calls a second that were accepted lately, where there were enough to tell.
+    /// Calls a second of all hosts that were accepted lately, where there were enough to tell.
     fn accepted_rate(&self, now: Nanos) -> Option<f64> {
         let since = self.light_since.max(now.saturating_sub(nanos(ACCEPTED_WITHIN)));
         let count = self.accepted.iter().filter(|at| **at >= since).count();
         let seconds = Duration::from_nanos(now.saturating_sub(since)).as_secs_f64();
-        (count >= FEWEST_ACCEPTED && seconds > 0.0).then(|| count as f64 / seconds)
+        (count >= FEWEST_ACCEPTED && seconds > 0.0).then(|| self.hosts * count as f64 / seconds)
     }
 
     fn lowest(&self) -> f64 {

@@ -203,3 +203,17 @@ fn slow_answers_lower_a_pace_that_is_looked_for() {
     }
     about(drive.rate(), 0.93 * 20.5);
 }
+
+#[test]
+fn a_host_that_has_a_part_of_the_pace_reckons_with_all_of_it() {
+    let mut drive = Drive::set(40.0);
+    drive.speed.share_with(2);
+    drive.used(10, 1.0 / 3.0).refused();
+    assert!((drive.rate() - 28.0).abs() < 1.0, "of what all were let in, not of its own part: {}", drive.rate());
+    let before = drive.rate();
+    drive.used(3, 1.0 / 3.0);
+    assert!(drive.rate() > before, "its part is used: {}", drive.rate());
+    let mut alone = Drive::set(40.0);
+    alone.used(10, 1.0 / 3.0).refused();
+    assert!(alone.rate() < 12.0, "{}", alone.rate());
+}

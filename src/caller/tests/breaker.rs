@@ -499,6 +499,26 @@ async fn what_an_earlier_run_left_open_is_not_asked_before_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_breaker_of_another_host_holds_calls_here_until_it_closes() {
+    let world = world(settings(), retry_settings(), |_| Reply::Status(200));
+    let dataset = Name::literal("apt_trade");
+    world.caller.close_breaker(&provider(), &dataset);
+    world.caller.keep_breaker_open(&provider(), &dataset, at(500));
+    assert!(!world.caller.is_parked(&provider(), &dataset), "a breaker that is closed stays so");
+    world.caller.reopen_breaker(&provider(), &dataset, at(90), 1, "another host: 12 failures in a row");
+    // It finds out, and until it has, nobody does so here.
+    world.caller.keep_breaker_open(&provider(), &dataset, at(150));
+    world.caller.reopen_breaker(&provider(), &dataset, at(20), 1, "another host: 12 failures in a row");
+    let calls = world.fetch_many(30);
+    world.clock.sleep_until(120 * SECOND).await;
+    assert!(world.sends().is_empty());
+    world.caller.close_breaker(&provider(), &dataset);
+    assert!(calls.join_all().await.iter().all(Result::is_ok));
+    assert_eq!(world.sends()[0], 120 * SECOND);
+    assert_eq!(breaker_states(&world.ears), [], "the others have told of it");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_parked_at_it_can_be_abandoned_and_the_run_stopped() {
     let world = world(in_a_row(2), retry_settings(), |_| Reply::Status(500));
     let mut calls = world.fetch_many(3);

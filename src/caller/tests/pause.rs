@@ -144,3 +144,30 @@ fn what_the_server_asks_of_a_late_witness_makes_the_pause_longer() {
     pause.refused(0, Witness::SentAt(0), Some(Duration::from_secs(7)), "");
     assert_eq!(pause.ask(6 * SECOND), Way::WaitUntil(7 * SECOND));
 }
+
+#[test]
+fn a_refusal_that_another_host_heard_is_a_pause_here_too() {
+    let mut pause = Pause::new(Duration::from_secs(600));
+    assert!(pause.refused_elsewhere(0, Duration::from_secs(4), "too fast"));
+    assert!(!pause.refused_elsewhere(SECOND, Duration::from_secs(4), "too fast"), "known already");
+    assert_eq!(pause.ask(SECOND), Way::WaitUntil(5 * SECOND));
+    assert_eq!(pause.ask(5 * SECOND), Way::AsCanary);
+    // The canary of another host is out: ours is called off and looks again.
+    pause.put_off(6 * SECOND);
+    pause.canary_lost();
+    assert_eq!(pause.ask(5 * SECOND), Way::WaitUntil(6 * SECOND));
+    assert!(pause.answered_elsewhere(6 * SECOND));
+    assert!(!pause.answered_elsewhere(6 * SECOND));
+    assert_eq!(pause.ask(6 * SECOND), Way::Open);
+    let late = pause.refused(6 * SECOND, Witness::SentAt(5 * SECOND), None, "too fast");
+    assert_eq!(late, Refused::SameEvent, "it was sent before the canary was answered");
+}
+
+#[test]
+fn a_canary_that_is_refused_after_a_pause_of_others_doubles_theirs() {
+    let mut pause = Pause::new(Duration::from_secs(600));
+    pause.refused_elsewhere(0, Duration::from_secs(4), "too fast");
+    assert_eq!(pause.ask(4 * SECOND), Way::AsCanary);
+    let refused = pause.refused(4 * SECOND, Witness::Canary, None, "too fast");
+    assert_eq!(refused, Refused::StillDark { pause: Duration::from_secs(8) });
+}

@@ -12,8 +12,9 @@ use super::script::{literal, quoted};
 use super::values::ToldLine;
 use super::{PostgresStore, failure};
 use crate::model::job::RunId;
+use crate::model::name::Name;
 use crate::store::error::{DatabaseFailure, StoreError};
-use crate::store::sharing::{Clock, ClockReading, Other, Share, SlotGrant, SlotOrder, Standing, Terms};
+use crate::store::sharing::{Canary, Clock, ClockReading, Dark, Other, Share, SlotGrant, SlotOrder, Standing, Stop, Terms};
 use crate::store::tx::{Line, Misread};
 
 /// The connection of the limits: what writes pages may have to wait for others.
@@ -24,6 +25,9 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Microseconds of the clock of the database.
 const NOW: &str = "cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)";
+
+/// A canary without an outcome for so long is given up.
+const CANARY_US: i64 = 30_000_000;
 
 /// A clock that is this far behind what it said before was set back.
 const SET_BACK_US: i64 = 1_000_000;
@@ -55,18 +59,22 @@ impl PostgresStore {
     pub async fn standing(&self, share: &Share) -> Result<Standing, StoreError> {
         let sql = format!(
             "select run, interval_us, concurrency, held from {alive} union all
-             select run, interval_us, concurrency, held from {schema}.pace_share where {own} order by run",
+             select run, interval_us, concurrency, held from {schema}.pace_share where {own} order by run;
+             select greatest(dark_until_us - {NOW}, 0), dark_why from {schema}.pace where {of} and dark_until_us is not null",
             alive = self.others(share),
             schema = quoted(&self.server.schema),
             own = own(share),
+            of = of(share),
         );
-        let told = self.ask(sql, &no_clock()).await?;
+        let mut told = self.ask(sql, &no_clock()).await?;
+        let dark = told.split_off(|line| line.0.len() == 2);
+        let dark = self.read_lines(&dark, |line| Ok(Dark { left: Duration::from_micros(line.get(0)?), why: line.get(1)? }))?;
         let all = self.read_lines(&told, |line| {
             let terms = Terms { interval: Duration::from_micros(line.get(1)?), concurrency: line.get(2)? };
             Ok(Other { run: RunId(line.get(0)?), terms, held: line.get(3)? })
         })?;
         let (own, others): (Vec<Other>, Vec<Other>) = all.into_iter().partition(|other| other.run == share.run);
-        Ok(Standing { others, held: own.first().map_or(0, |own| own.held) })
+        Ok(Standing { others, held: own.first().map_or(0, |own| own.held), dark: dark.into_iter().next() })
     }
 
     pub async fn hold_permits(&self, share: &Share, count: u32, most: u32) -> Result<bool, StoreError> {
@@ -85,8 +93,8 @@ impl PostgresStore {
         Ok(told.lines.len() == 2)
     }
 
-    pub async fn reserve_slots(&self, share: &Share, order: SlotOrder, clock: &Clock) -> Result<SlotGrant, StoreError> {
-        let SlotOrder { count, interval, margin } = order;
+    pub async fn reserve_slots(&self, share: &Share, order: SlotOrder, clock: &Clock) -> Result<Option<SlotGrant>, StoreError> {
+        let SlotOrder { count, interval, margin, canary } = order;
         let sql = format!(
             "with mine as (update {schema}.pace_share set interval_us = {interval} where {own} and interval_us <> {interval}),
                 slowest as (select greatest({interval}, coalesce(max(interval_us), 0)) as interval_us from {others})
@@ -95,13 +103,14 @@ impl PostgresStore {
                 next_us = {count} * slowest.interval_us + {margin} + greatest({NOW},
                     case when p.seen_us > {NOW} + {SET_BACK_US} then {NOW} + p.next_us - p.seen_us else p.next_us end),
                 seen_us = {NOW}
-             from slowest where {of} returning p.next_us - p.given_us, p.next_us, slowest.interval_us, {NOW}",
+             from slowest where {of} and (p.dark_until_us is null or p.canary_until_us = {canary}) returning p.next_us - p.given_us, p.next_us, slowest.interval_us, {NOW}",
             schema = quoted(&self.server.schema),
             own = own(share),
             of = of(share),
             others = self.others(share),
             interval = micros(interval),
             margin = micros(margin),
+            canary = token(canary),
         );
         let told = self.ask(sql, clock).await?;
         let (asked, heard) = (told.asked, told.heard);
@@ -111,7 +120,63 @@ impl PostgresStore {
             let (start, end) = (nanos(line.get(0)?), nanos(line.get(1)?));
             Ok(SlotGrant { start, end, interval: Duration::from_micros(line.get(2)?), reading })
         })?;
-        grants.first().copied().ok_or_else(|| self.unforeseen("the line of the shared limits is gone".into()))
+        Ok(grants.first().copied())
+    }
+
+    pub async fn darken(&self, share: &Share, pause: Duration, why: &str) -> Result<(), StoreError> {
+        let set = format!(
+            "dark_since_us = coalesce(dark_since_us, {NOW}), dark_why = {why}, canary_until_us = null,
+                dark_until_us = greatest(coalesce(dark_until_us, 0), {NOW} + {pause})",
+            why = literal(why),
+            pause = micros(pause),
+        );
+        self.set_pace(share, &set).await
+    }
+
+    pub async fn lighten(&self, share: &Share) -> Result<(), StoreError> {
+        self.set_pace(share, "dark_since_us = null, dark_until_us = null, dark_why = null, canary_until_us = null").await
+    }
+
+    pub async fn take_canary(&self, share: &Share, mine: Option<Canary>) -> Result<Option<Canary>, StoreError> {
+        let sql = format!(
+            "update {schema}.pace set canary_until_us = {NOW} + {CANARY_US} where {of} and dark_until_us <= {NOW}
+                and (canary_until_us is null or canary_until_us <= {NOW} or canary_until_us = {mine})
+                returning canary_until_us",
+            schema = quoted(&self.server.schema),
+            of = of(share),
+            mine = token(mine),
+        );
+        let told = self.ask(sql, &no_clock()).await?;
+        Ok(self.read_lines(&told, |line| Ok(Canary(line.get(0)?)))?.first().copied())
+    }
+
+    pub async fn stop_all(&self, share: &Share, dataset: Option<&Name>, why: &str) -> Result<(), StoreError> {
+        let sql = format!(
+            "insert into {schema}.stopped_api (provider, key_id, run, dataset, why) values ({key}, {run}, {dataset}, {why})",
+            schema = quoted(&self.server.schema),
+            key = key(share),
+            run = share.run.0,
+            dataset = dataset.map_or("null".to_owned(), |dataset| literal(dataset.as_str())),
+            why = literal(why),
+        );
+        self.ask(sql, &no_clock()).await.map(drop)
+    }
+
+    pub async fn stops_after(&self, share: &Share, id: i64) -> Result<Vec<Stop>, StoreError> {
+        let sql = format!(
+            "select id, run, dataset, why from {schema}.stopped_api where id > {id} and {of} order by id",
+            schema = quoted(&self.server.schema),
+            of = of(share),
+        );
+        let told = self.ask(sql, &no_clock()).await?;
+        self.read_lines(&told, |line| {
+            Ok(Stop { id: line.get(0)?, run: RunId(line.get(1)?), dataset: line.spelled_or_null(2)?, why: line.get(3)? })
+        })
+    }
+
+    async fn set_pace(&self, share: &Share, set: &str) -> Result<(), StoreError> {
+        let (schema, of) = (quoted(&self.server.schema), of(share));
+        self.ask(format!("update {schema}.pace set {set} where {of}"), &no_clock()).await.map(drop)
     }
 
     /// The shares of other runs that are alive.
@@ -149,6 +214,15 @@ impl PostgresStore {
     }
 }
 
+impl Told {
+    /// Takes away the lines of another statement of the script.
+    fn split_off(&mut self, is_other: impl Fn(&ToldLine) -> bool) -> Self {
+        let (others, lines) = std::mem::take(&mut self.lines).into_iter().partition(is_other);
+        self.lines = lines;
+        Self { lines: others, ..*self }
+    }
+}
+
 /// In a task of its own, which is not dropped with whoever waits for it. A connection without an answer in time is given
 /// up.
 async fn ask_once(options: PgConnectOptions, link: LimitsLink, sql: String, clock: Clock) -> Result<Told, sqlx::Error> {
@@ -182,6 +256,11 @@ fn of(share: &Share) -> String {
 
 fn own(share: &Share) -> String {
     format!("{} and run = {}", of(share), share.run.0)
+}
+
+/// What is no token of a canary is none that was ever given.
+fn token(canary: Option<Canary>) -> u64 {
+    canary.map_or(0, |Canary(token)| token)
 }
 
 /// Rounded up: no interval gets shorter.

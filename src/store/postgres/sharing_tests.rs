@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::model::job::RunId;
 use crate::model::name::Name;
-use crate::store::sharing::{Clock, Other, Share, SharedLimits, SlotGrant, SlotOrder, Terms};
+use crate::store::sharing::{Canary, Clock, Dark, Other, Share, SharedLimits, SlotGrant, SlotOrder, Terms};
 use crate::store::stories::world::World;
 
 const MS: u64 = 1_000_000;
@@ -28,9 +28,13 @@ async fn join(world: &World, terms: Terms) {
 }
 
 async fn reserve(world: &World, count: u32, interval_ms: u64) -> SlotGrant {
+    reserve_for(world, count, interval_ms, None).await.unwrap()
+}
+
+async fn reserve_for(world: &World, count: u32, interval_ms: u64, canary: Option<Canary>) -> Option<SlotGrant> {
     let began = std::time::Instant::now();
     let clock: Clock = Arc::new(move || u64::try_from(began.elapsed().as_nanos()).unwrap());
-    let order = SlotOrder { count, interval: Duration::from_millis(interval_ms), margin: Duration::from_millis(1) };
+    let order = SlotOrder { count, interval: Duration::from_millis(interval_ms), margin: Duration::from_millis(1), canary };
     limits(world).reserve(&share(world.run), order, &clock).await.unwrap()
 }
 
@@ -109,4 +113,44 @@ async fn permits_are_held_by_as_many_as_there_are() {
     let standing = limits(&here).standing(&share(here.run)).await.unwrap();
     assert_eq!(standing.others, [], "a run that has ended holds nothing");
     assert_eq!(here.select("select count(*) from pace_share").await, ["1"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_keeps_all_away_until_one_canary_was_answered() {
+    let Some(here) = World::on_postgres().await else { return };
+    let there = here.second_host(LONG).await;
+    join(&here, terms(25, 6)).await;
+    join(&there, terms(25, 6)).await;
+    let dark = async |world: &World| limits(world).standing(&share(world.run)).await.unwrap().dark;
+    assert_eq!((dark(&here).await, limits(&here).take_canary(&share(here.run), None).await.unwrap()), (None, None));
+    limits(&here).darken(&share(here.run), Duration::from_millis(300), "it's too fast").await.unwrap();
+    let Some(Dark { left, why }) = dark(&there).await else { panic!("it is dark for all") };
+    assert!(left > Duration::from_millis(100) && left <= Duration::from_millis(300), "{left:?}");
+    assert_eq!(why, "it's too fast");
+    assert_eq!(reserve_for(&here, 1, 25, None).await, None);
+    assert_eq!(limits(&there).take_canary(&share(there.run), None).await.unwrap(), None, "not before the pause is over");
+    tokio::time::sleep(left).await;
+    let canary = limits(&there).take_canary(&share(there.run), None).await.unwrap();
+    assert!(canary.is_some());
+    assert_eq!(limits(&here).take_canary(&share(here.run), None).await.unwrap(), None, "one at a time");
+    assert!(limits(&there).take_canary(&share(there.run), canary).await.unwrap() > canary, "it may go again");
+    assert_eq!(reserve_for(&there, 1, 25, canary).await, None, "the token of before is none");
+    let canary = Some(Canary(here.select("select canary_until_us from pace").await[0].parse().unwrap()));
+    assert!(reserve_for(&there, 1, 25, canary).await.is_some());
+    limits(&there).lighten(&share(there.run)).await.unwrap();
+    assert_eq!(dark(&here).await, None);
+    assert!(reserve_for(&here, 1, 25, None).await.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_run_was_told_is_told_to_the_others() {
+    let Some(here) = World::on_postgres().await else { return };
+    let there = here.second_host(LONG).await;
+    let dataset = Name::literal("apt_trade");
+    limits(&here).stop_all(&share(here.run), Some(&dataset), "invalid").await.unwrap();
+    limits(&here).stop_all(&share(here.run), None, "the key's expired").await.unwrap();
+    let stops = limits(&there).stops_after(&share(there.run), 0).await.unwrap();
+    let told: Vec<_> = stops.iter().map(|stop| (stop.run, stop.dataset.clone(), stop.why.as_str())).collect();
+    assert_eq!(told, [(here.run, Some(dataset), "invalid"), (here.run, None, "the key's expired")]);
+    assert_eq!(limits(&there).stops_after(&share(there.run), stops[1].id).await.unwrap(), []);
 }

@@ -1,13 +1,11 @@
-use std::time::Duration;
-
+use crate::caller::Others;
 use crate::model::job::RunId;
 use crate::store::sharing::{Other, Terms};
 
 /// What falls to one of the runs that keep limits together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Time between two requests of all runs, as the slowest of the others has it.
-    pub(super) slowest: Duration,
+    pub(super) others: Others,
     /// Requests in flight over all runs, as the lowest of all settings has it.
     pub(super) fewest: u32,
     /// Requests that this run may have in flight: an equal part, at least 1.
@@ -20,14 +18,15 @@ pub(super) struct Part {
 
 /// The lowest limit of any run holds for all. What does not divide goes to the earliest runs.
 pub(super) fn part(run: RunId, own: Terms, others: &[Other]) -> Part {
-    let runs = u32::try_from(others.len()).unwrap_or(u32::MAX).saturating_add(1);
+    let count = u32::try_from(others.len()).unwrap_or(u32::MAX);
+    let runs = count.saturating_add(1);
     let fewest = others.iter().map(|other| other.terms.concurrency).fold(own.concurrency, u32::min);
     let earlier = others.iter().filter(|other| other.run.0 < run.0).count();
     let is_one_more = (earlier as u64) < u64::from(fewest % runs);
     let most = fewest.max(runs);
     let held = others.iter().fold(0, |held: u32, other| held.saturating_add(other.held));
     Part {
-        slowest: others.iter().map(|other| other.terms.interval).max().unwrap_or_default(),
+        others: Others { count, slowest: others.iter().map(|other| other.terms.interval).max().unwrap_or_default() },
         fewest,
         permits: (fewest / runs + u32::from(is_one_more)).max(1),
         most,
@@ -37,6 +36,8 @@ pub(super) fn part(run: RunId, own: Terms, others: &[Other]) -> Part {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn terms(interval_ms: u64, concurrency: u32) -> Terms {
@@ -69,8 +70,9 @@ mod tests {
     fn the_slowest_of_the_others_and_what_they_leave_are_told() {
         let other = |run, interval_ms, held| Other { run: RunId(run), terms: terms(interval_ms, 6), held };
         let alone = part(RunId(2), terms(25, 6), &[]);
-        assert_eq!(alone, Part { slowest: Duration::ZERO, fewest: 6, permits: 6, most: 6, free: 6 });
+        assert_eq!(alone, Part { others: Others { count: 0, slowest: Duration::ZERO }, fewest: 6, permits: 6, most: 6, free: 6 });
         let part = part(RunId(2), terms(25, 6), &[other(1, 50, 4), other(3, 0, 1)]);
-        assert_eq!(part, Part { slowest: Duration::from_millis(50), fewest: 6, permits: 2, most: 6, free: 1 });
+        let others = Others { count: 2, slowest: Duration::from_millis(50) };
+        assert_eq!(part, Part { others, fewest: 6, permits: 2, most: 6, free: 1 });
     }
 }
