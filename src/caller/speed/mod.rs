@@ -241,7 +241,7 @@ impl Speed {
         if !search.is_banned_again() || seconds <= 0.0 {
             return;
         }
-        let lasting = (OF_LASTING * let_in / seconds).max(self.lowest());
+        let lasting = (OF_LASTING * self.hosts * let_in / seconds).max(self.lowest());
         if let Some(fail) = &mut self.fail {
             fail.rate = fail.rate.min(lasting / AT_MOST_AFTER_A_BAN);
         }

@@ -82,11 +82,11 @@ impl Search {
         let events: Vec<u32> = self.refused.iter().copied().flatten().collect();
         let is_one_event = events.first() == events.last();
         match () {
-            () if self.bans >= BANS => {
-                Some(format!("it shut us out {BANS} times, each time for a while; what is stored is kept"))
-            }
+            () if self.bans >= BANS => Some(format!(
+                "it shut us out {BANS} times for asking too fast; what came is kept, ask for the rest later with a lower `--rps`"
+            )),
             () if events.len() > REFUSED_AT_MOST && !is_one_event => Some(format!(
-                "{} of the last {} calls were refused for speed; what is stored is kept",
+                "{} of the last {} calls were refused for speed; what came is kept, ask for the rest later with a lower `--rps`",
                 events.len(),
                 self.refused.len()
             )),

@@ -217,3 +217,22 @@ fn a_host_that_has_a_part_of_the_pace_reckons_with_all_of_it() {
     alone.used(10, 1.0 / 3.0).refused();
     assert!(alone.rate() < 12.0, "{}", alone.rate());
 }
+
+#[test]
+fn after_a_second_ban_what_lasts_over_all_hosts_is_kept_to() {
+    let lasting = |others: u32| {
+        let mut drive = Drive::sought(20.0, 50.0);
+        drive.speed.share_with(others);
+        let share = 1.0 / f64::from(others + 1);
+        drive.used(2, share).banned().used(20, share);
+        // Shut for as long as it was open: half of it lasts.
+        drive.speed.refused(drive.now, drive.departure(2));
+        drive.speed.banned();
+        drive.now += 20 * SECOND;
+        drive.speed.resumed(drive.now);
+        drive.rate()
+    };
+    let alone = lasting(0);
+    assert!((7.0..9.0).contains(&alone), "nine tenths of half of 16 to 18: {alone}");
+    assert!((lasting(1) / alone - 1.0).abs() < 0.1, "{} and {alone}", lasting(1));
+}
