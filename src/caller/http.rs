@@ -1,20 +1,24 @@
 //! The one file that names the HTTP client.
 
+use std::convert::Infallible;
 use std::error::Error;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use hyper::body::Frame;
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER};
-use reqwest::{Client, Response, Url, redirect};
+use reqwest::{Body, Client, Response, Url, redirect};
 use rustls::ClientConfig;
 
 use super::announced::Announced;
 use super::clock::Clock;
 use super::connect::{ConnectTimedOut, Connected, OneAtATime};
-use super::pacer::Pacer;
+use super::pacer::{Departure, Pacer};
 use super::request::SecretUrl;
 use super::retry::Connection;
 use super::retry_after;
@@ -32,8 +36,12 @@ pub struct ClientError(String);
 pub(super) struct HttpWire {
     client: Client,
     settings: HttpSettings,
+    pacer: Arc<Pacer>,
     clock: Clock,
 }
+
+/// No body, of a length that only its end tells: the client drops it when it has put the head on the wire.
+struct Leaving(#[expect(dead_code, reason = "it is there to be dropped")] Departure);
 
 impl HttpWire {
     /// Attempts equal requests: proxies, redirects, hidden retries and HTTP/2, which retries by itself, are off.
@@ -50,10 +58,10 @@ impl HttpWire {
             .user_agent(&settings.user_agent)
             .tls_backend_preconfigured(tls)
             // Timeouts are ours, here and in the connector, so that each is named as what it is.
-            .connector_layer(OneAtATime::new(pacer, settings.connect_timeout))
+            .connector_layer(OneAtATime::new(Arc::clone(&pacer), settings.connect_timeout))
             .build()
             .map_err(|error| ClientError(innermost(&error.without_url())))?;
-        Ok(Self { client, settings, clock })
+        Ok(Self { client, settings, pacer, clock })
     }
 
     async fn exchange(&self, url: &SecretUrl) -> Result<Received, Fault> {
@@ -71,7 +79,11 @@ impl HttpWire {
 
     async fn ask(&self, url: Url, request: &Request) -> Result<Received, Fault> {
         let limit = self.settings.read_timeout;
-        let response = match tokio::time::timeout(limit, self.client.get(url).send()).await {
+        let mut get = self.client.get(url);
+        if let Some(departure) = self.pacer.departure() {
+            get = get.body(Body::wrap(Leaving(departure)));
+        }
+        let response = match tokio::time::timeout(limit, get.send()).await {
             Ok(response) => response.map_err(|error| request.fault(error, None))?,
             Err(_) => return Err(request.late("no answer", limit, "read timeout", None)),
         };
@@ -116,6 +128,15 @@ impl HttpWire {
 impl Wire for HttpWire {
     fn get<'w>(&'w self, url: &'w SecretUrl) -> Exchange<'w> {
         Box::pin(self.exchange(url))
+    }
+}
+
+impl hyper::body::Body for Leaving {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(None)
     }
 }
 

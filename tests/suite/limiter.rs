@@ -110,6 +110,12 @@ pub fn refused(seen: &[Seen]) -> Refused {
     Refused { count: refused().count(), first: refused().next().cloned() }
 }
 
+/// The most requests that were with the server at once. One that ended in the millisecond another began was not.
+pub fn most_in_flight(seen: &[Seen]) -> usize {
+    let beside = |one: &Seen| seen.iter().filter(|other| other.began_ms <= one.began_ms && one.began_ms < other.ended_ms).count();
+    seen.iter().map(beside).max().unwrap_or(0)
+}
+
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} refused, the first: {:?}", self.count, self.first)

@@ -36,6 +36,7 @@ mod quotas;
 mod restarts;
 mod sharing;
 mod signals;
+mod spacing;
 mod storm;
 mod stranger;
 mod sweep;

@@ -80,7 +80,7 @@ impl<C: Cell> Grid<C> {
         }
     }
 
-    /// A request really left only now: its handshake came between its slot and its first byte.
+    /// A request really left only now: a handshake, or other work of the machine, came between its slot and its first byte.
     pub fn left_late(&self, now: Nanos) {
         let interval = self.interval.load();
         self.free_at.raise(now.saturating_sub(slack(interval)).saturating_add(interval));

@@ -5,12 +5,13 @@ mod grid;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::clock::{Clock, Nanos, nanos};
 use super::lane::Lane;
-use gate::Gate;
+use gate::{Gate, Shut};
 use grid::Grid;
 pub(super) use grid::slack;
 
@@ -33,7 +34,18 @@ pub struct Pacer {
 #[derive(Debug)]
 pub(super) struct Handshake<'p> {
     pacer: &'p Pacer,
-    shut: gate::Shut<'p>,
+    shut: Shut,
+}
+
+/// A request that has had its turn and is not written yet: no other of the provider leaves while it lives, and the gap to
+/// the next counts from its end.
+///
+/// On a busy machine the client writes milliseconds after it was told to.
+#[derive(Debug)]
+pub(super) struct Departure {
+    pacer: Arc<Pacer>,
+    // Opened after the gap is moved.
+    _shut: Shut,
 }
 
 impl Pacer {
@@ -133,6 +145,11 @@ impl Pacer {
         }
     }
 
+    /// A request is about to be written; `None` where nothing is paced.
+    pub(super) fn departure(self: &Arc<Self>) -> Option<Departure> {
+        (self.grid.interval() > 0).then(|| Departure { pacer: Arc::clone(self), _shut: self.gate.shut() })
+    }
+
     pub(super) fn handshake(&self) -> Handshake<'_> {
         Handshake { pacer: self, shut: self.gate.shut() }
     }
@@ -160,5 +177,11 @@ impl Handshake<'_> {
             pacer.grid.left_late(now);
         }
         drop(shut);
+    }
+}
+
+impl Drop for Departure {
+    fn drop(&mut self) {
+        self.pacer.grid.left_late(self.pacer.clock.now());
     }
 }

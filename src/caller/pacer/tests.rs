@@ -250,6 +250,17 @@ async fn a_failed_handshake_opens_the_gate() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_on_its_way_out_shuts_the_gate_and_the_gap_counts_from_where_it_is_written() {
+    let (pacer, clock) = pacer(Duration::from_millis(25));
+    pacer.turn().await;
+    let departure = pacer.departure();
+    let next = senders(&pacer, 1, 1);
+    clock.sleep(Duration::from_millis(40)).await;
+    drop(departure);
+    assert_eq!(next.join_all().await.concat(), [(40 + 24) * MS]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn two_handshakes_in_a_row_keep_the_gap_too() {
     let (pacer, clock) = pacer(Duration::from_millis(25));
     let (first, second) = (pacer.handshake(), pacer.handshake());

@@ -262,3 +262,28 @@ fn peak_memory() -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
+
+#[tokio::test]
+async fn the_gap_counts_from_where_a_request_is_written() {
+    let server = Server::start(|_| vec![Act::Send(answer(200, "page"))]).await;
+    let world = World::calling(server.base_url.clone(), limits(4, 20.0), patient_http(), no_retry());
+    world.fetch().await.unwrap();
+    // The machine has other things to do once the second has had its turn, and before the client writes it.
+    let mut second = Box::pin(world.begun(world.call()));
+    let mut is_held_up = false;
+    let held_up = std::future::poll_fn(|context| {
+        let polled = second.as_mut().poll(context);
+        if !is_held_up && world.ears.count(|event| matches!(event, Event::AttemptStarted { .. })) == 2 {
+            is_held_up = true;
+            std::thread::sleep(Duration::from_millis(40));
+        }
+        polled
+    });
+    let (second, third) = tokio::join!(held_up, world.fetch());
+    assert!(second.is_ok() && third.is_ok());
+    let arrivals = server.arrivals();
+    let gap = arrivals[2].at - arrivals[1].at;
+    assert!(gap >= Duration::from_millis(40), "two arrived within {gap:?}");
+    let heads: String = arrivals.iter().map(|arrival| arrival.head.to_ascii_lowercase()).collect();
+    assert!(!heads.contains("content-length") && !heads.contains("transfer-encoding"), "{heads}");
+}
