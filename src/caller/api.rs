@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ pub(super) struct Apis {
 #[derive(Default)]
 struct States {
     by_dataset: HashMap<Name, State>,
+    /// Datasets that were answered.
+    answered: HashSet<Name>,
     /// Calls that were refused as invalid since the last answer.
     invalid_in_a_row: HashMap<Name, u32>,
     breakers: HashMap<Name, Breaker>,
@@ -208,9 +210,18 @@ impl Apis {
 
     /// A call of this dataset was answered.
     pub(super) fn answered(&self, dataset: &Name) {
-        if let Some(in_a_row) = self.states().invalid_in_a_row.get_mut(dataset) {
+        let mut states = self.states();
+        if !states.answered.contains(dataset) {
+            states.answered.insert(dataset.clone());
+        }
+        if let Some(in_a_row) = states.invalid_in_a_row.get_mut(dataset) {
             *in_a_row = 0;
         }
+    }
+
+    /// Whether a call of this dataset was answered in this run.
+    pub(super) fn has_answered(&self, dataset: &Name) -> bool {
+        self.states().answered.contains(dataset)
     }
 
     /// Nobody asks the provider at all in this run.

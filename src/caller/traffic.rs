@@ -117,6 +117,11 @@ impl Traffic {
         }
     }
 
+    /// Whether it refused for speed and has not answered since.
+    pub(super) fn is_dark(&self) -> bool {
+        self.lights().pause.is_dark()
+    }
+
     /// Whether the provider turned dark for the holder of this pass.
     pub(super) fn is_dark_for(&self, pass: &Pass<'_>) -> bool {
         match pass {

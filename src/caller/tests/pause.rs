@@ -171,3 +171,23 @@ fn a_canary_that_is_refused_after_a_pause_of_others_doubles_theirs() {
     let refused = pause.refused(4 * SECOND, Witness::Canary, None, "too fast");
     assert_eq!(refused, Refused::StillDark { pause: Duration::from_secs(8) });
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_ban_after_good_answers_pauses_the_provider_and_refuses_no_key() {
+    // The first is answered, then a bare 403 for 12 s.
+    let world = World::scripted(limits(4, 0.0), retry_settings(), |index, now| {
+        Reply::Status(if index > 0 && now < 12 * SECOND { 403 } else { 200 })
+    });
+    world.fetch().await.unwrap();
+    world.fetch_many(4).join_all().await.into_iter().for_each(|call| drop(call.unwrap()));
+    assert_eq!(world.ears.pauses(), [1, 2, 4, 8]);
+    // Of a dataset that was not asked before as well, while nobody is answered.
+    let world = World::playing(limits(1, 0.0), retry_settings(), None, |asked| {
+        Reply::Status(if asked.index > 0 && asked.at < 12 * SECOND { 403 } else { 200 })
+    });
+    world.fetch().await.unwrap();
+    let other = world.begun(world.call_of("apt_rent"));
+    let (again, other) = tokio::join!(world.fetch(), other);
+    assert!(again.is_ok() && other.is_ok());
+    assert!(world.ears.pauses().len() >= 3, "{:?}", world.ears.pauses());
+}

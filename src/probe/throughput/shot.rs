@@ -59,8 +59,6 @@ impl Came {
             Outcome::Page | Outcome::Empty | Outcome::TooBig | Outcome::Restart | Outcome::Later => Self::Good,
             Outcome::SlowDown => Self::Refused,
             Outcome::Spent => Self::Quota,
-            // Without a code it is a gate in front of the source, which has let us in a moment ago.
-            Outcome::Refused if is_bare => Self::Refused,
             Outcome::Refused => Self::Barred,
             Outcome::Retry | Outcome::Invalid | Outcome::Garbled if is_bare && is_quick => Self::Suspect,
             Outcome::Retry | Outcome::Invalid | Outcome::Garbled => Self::Soft,
