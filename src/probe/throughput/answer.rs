@@ -74,7 +74,7 @@ impl Search<'_, '_> {
         self.ended = Ended::Blocked;
         self.kind = LimitKind::Ban;
         let bound = refusing_rate(&refusal.accepted, refusal.at, 1.0);
-        let mut rps = MARGIN_AFTER_BAN * clean.offered.min(bound);
+        let mut rps = (MARGIN_AFTER_BAN * clean.offered).min(MARGIN * bound);
         let mut not_ruled_out = Vec::new();
         let open_after = self
             .dark
