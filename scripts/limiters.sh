@@ -111,6 +111,8 @@ defaults
 frontend in
   bind 127.0.0.1:$port
   log global
+  option dontlognull
+  option http-ignore-probes
   log-format "began %[var(txn.at)] %Ta %ST %[var(txn.seen)] %HQ"
   http-request set-var(txn.at) date(0,ms)
   http-request set-var(txn.seen) str(refused)

@@ -131,23 +131,23 @@ fn events(seen: &[Seen]) -> usize {
 
 #[test]
 fn a_probe_finds_a_spacing_of_25_ms() {
-    check(Judged { preset: "nginx-leaky", truth: 40.0, share: 0.6, kinds: &["rate"] });
+    check(Judged { preset: "nginx-leaky", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight"] });
 }
 
 #[test]
 fn a_probe_finds_a_rate_with_calls_saved_up() {
     // So many are saved up that 400 calls may not use them up.
-    check(Judged { preset: "nginx-burst", truth: 40.0, share: 0.6, kinds: &["rate", "none"] });
+    check(Judged { preset: "nginx-burst", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight", "none"] });
 }
 
 #[test]
 fn a_probe_finds_a_cap_on_calls_in_flight() {
-    check(Judged { preset: "nginx-conn", truth: FOUR_IN_FLIGHT, share: 0.6, kinds: &["in_flight"] });
+    check(Judged { preset: "nginx-conn", truth: FOUR_IN_FLIGHT, share: 0.6, kinds: &["in_flight", "rate"] });
 }
 
 #[test]
 fn a_probe_finds_a_window_of_a_second() {
-    check(Judged { preset: "haproxy-window", truth: 40.0, share: 0.6, kinds: &["rate"] });
+    check(Judged { preset: "haproxy-window", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight"] });
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_probe_gets_banned_once_and_learns_from_it() {
 
 #[test]
 fn a_probe_reads_a_refusal_under_status_200() {
-    check(Judged { preset: "haproxy-envelope", truth: 40.0, share: 0.6, kinds: &["rate"] });
+    check(Judged { preset: "haproxy-envelope", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight"] });
 }
 
 #[test]

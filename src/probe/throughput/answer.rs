@@ -2,8 +2,9 @@ use super::envelope::{contradicts, proven_rate, refusing_rate, soak_seconds, upp
 use super::evidence::{self, Refusal};
 use super::range::Halt;
 use super::report::{Answer, Confidence, Ended, LimitKind};
-use super::search::{BAN, Found, Search};
-use super::step::{Step, StepKind};
+use super::search::{BAN, FEWEST, Found, Search};
+use super::shot::Shot;
+use super::step::{Step, StepKind, rate};
 
 /// The part of the last rate that held which is recommended.
 const MARGIN: f64 = 0.9;
@@ -25,21 +26,36 @@ impl Search<'_, '_> {
         };
         let needed = rates.iter().filter_map(|(burst, rate)| soak_seconds(candidate, *rate, *burst)).fold(LEAST_SOAK, f64::max);
         let seconds = if refusal.is_some() { needed } else { SOAK_WITHOUT_REFUSAL };
-        let calls = ((candidate * seconds).ceil() as usize + 1).min(self.left());
-        let (shots, halt) = self.step_shots(StepKind::Soak, candidate, clean.in_flight.max(1), calls).await;
         let concurrency = clean.in_flight.max(1);
-        match halt {
-            Halt::Quota | Halt::Barred | Halt::Stopped => {
-                self.stopped(halt);
-                return None;
+        let mut calls = ((candidate * seconds).ceil() as usize + 1).min(self.left());
+        let mut shots: Vec<Shot> = Vec::new();
+        let mut open: Vec<&(f64, f64)>;
+        loop {
+            let is_first = shots.is_empty();
+            let (more, halt) = self.step_shots(StepKind::Soak, candidate, concurrency, calls).await;
+            match halt {
+                Halt::Quota | Halt::Barred | Halt::Stopped => {
+                    self.stopped(halt);
+                    return None;
+                }
+                Halt::Refused | Halt::Silent => return Some(self.refused_in_soak(clean).await),
+                Halt::No | Halt::Failing => {}
             }
-            Halt::Refused | Halt::Silent => return Some(self.refused_in_soak(clean).await),
-            Halt::No | Halt::Failing => {}
+            shots.extend(more);
+            let (span, sent) = (evidence::span(&shots), rate(&shots));
+            open = rates
+                .iter()
+                .filter(|(burst, rate)| *rate < candidate && !contradicts(shots.len(), span, *rate, *burst))
+                .collect();
+            // Where the calls in flight, or a busy machine, made it slower than it was meant to be, it takes longer.
+            let needed = open.iter().map(|(burst, rate)| soak_seconds(sent, *rate, *burst)).collect::<Option<Vec<f64>>>();
+            calls = needed.map_or(0, |needed| ((needed.into_iter().fold(span, f64::max) - span) * sent).ceil() as usize);
+            if !is_first || calls == 0 || halt == Halt::Failing || calls + FEWEST > self.left() {
+                break;
+            }
+            calls += FEWEST;
         }
         let accepted = shots.len();
-        let span = evidence::span(&shots);
-        let open: Vec<&(f64, f64)> =
-            rates.iter().filter(|(burst, rate)| *rate < candidate && !contradicts(accepted, span, *rate, *burst)).collect();
         let held = open.iter().map(|(_, rate)| 0.95 * rate).fold(candidate, f64::min);
         let (rps, confidence) = match refusal {
             Some(_) => (held, if open.is_empty() { Confidence::Soaked } else { Confidence::Unsure }),

@@ -14,7 +14,8 @@ const GROWTH: f64 = 1.4;
 /// What an answer of the plain table may take before it is given up.
 const LONGEST_IN_A_ROW: Duration = Duration::from_secs(15);
 const STEP_SECONDS: f64 = 1.5;
-const FEWEST: usize = 10;
+/// Calls of a step at least.
+pub(super) const FEWEST: usize = 10;
 /// Longer than this without an answer is a ban.
 pub(super) const BAN: Duration = Duration::from_millis(2500);
 
@@ -155,10 +156,10 @@ impl<'t, 'f> Search<'t, 'f> {
     /// One try between the last clean step and the refused one; returns what ended it, if that is the end of all.
     async fn refine(&mut self, clean: &mut Step, refused: &Step) -> Option<Halt> {
         for _ in 0..self.bounds.refine {
-            let is_of_flight = evidence::is_of_flight(&self.range.shots());
-            let (rate, cap) = match is_of_flight {
-                true => (refused.offered, clean.in_flight.max(1)),
-                false => ((clean.offered * refused.offered).sqrt(), self.cap_for(refused.offered, clean)),
+            let flight = evidence::flight_let_in(&self.range.shots());
+            let (rate, cap) = match flight {
+                Some(most) => (refused.offered, most),
+                None => ((clean.offered * refused.offered).sqrt(), self.cap_for(refused.offered, clean)),
             };
             let calls = ((STEP_SECONDS * rate).ceil() as usize).max(FEWEST);
             if calls + FEWEST > self.left() {
@@ -168,7 +169,7 @@ impl<'t, 'f> Search<'t, 'f> {
             let (step, halt) = self.step(StepKind::Refine, rate, cap, calls).await;
             match halt {
                 Halt::No => {
-                    if is_of_flight {
+                    if flight.is_some() {
                         self.kind = LimitKind::InFlight;
                     }
                     let offered = if step.verdict == StepVerdict::Held { step.sent } else { step.offered };
