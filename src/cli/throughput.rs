@@ -7,12 +7,14 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Caller, CallerSettings, Clock, Pace, ProviderLimits, Ration, Surroundings, Unrationed};
-use crate::definition::dataset::Dataset;
+use crate::definition::dataset::{Dataset, Paging};
 use crate::definition::provider::Provider;
 use crate::model::event::Listeners;
+use crate::model::job::PageNumber;
 use crate::model::partition::Partition;
 use crate::model::rate::Rate;
 use crate::model::secret::ServiceKey;
+use crate::probe::throughput::learn::{FAR_PAGE, Learner, QUESTIONS, Question};
 use crate::probe::throughput::report::{Ended, Subject, Throughput};
 use crate::probe::throughput::{Bounds, Ears, MakeCall, Row, Target, Told, ladder, search, single_tries};
 use crate::report::exit::Exit;
@@ -65,12 +67,13 @@ pub async fn run(args: &ThroughputArgs, config: Option<&Path>, terminal: &mut Te
         Some(daily) => daily.clone(),
         None => Arc::new(Unrationed),
     };
-    let ears = Ears::new();
+    let (ears, learner) = (Ears::new(), Learner::new(dataset.page_size()));
     let target = Target {
         caller: caller(&setup, provider, &ears, ration, plan.calls, args.max_wait)?,
         provider: provider.id.clone(),
-        make: make_calls(&setup, dataset, provider, key, partitions),
+        make: make_calls(&setup, dataset, provider, key, partitions, &learner, rows.is_none()),
         ears,
+        learner,
         stop: stopped_by_signal(),
     };
     let subject = Subject {
@@ -229,11 +232,32 @@ fn make_calls(
     provider: &Arc<Provider>,
     key: Option<ServiceKey>,
     partitions: Vec<Partition>,
+    learner: &Arc<Learner>,
+    is_curious: bool,
 ) -> Box<MakeCall> {
     let (catalog, dataset, provider) = (setup.catalog.clone(), Arc::clone(dataset), Arc::clone(provider));
+    let learner = Arc::clone(learner);
+    let Paging::Page { page_param, first, .. } = dataset.paging.clone();
     Box::new(move |number| {
-        let partition = &partitions[usize::try_from(number).unwrap_or(0) % partitions.len()];
-        first_page(&catalog, &dataset, &provider, key.clone(), partition, dataset.page_size())
+        let question = QUESTIONS.into_iter().find(|(asks, _)| is_curious && *asks == number).map(|(_, question)| question);
+        // Numbers of pages as the source counts them.
+        let (turn, page) = match question {
+            Some(Question::BeforeFirst) if first > 0 => (1, Some(first - 1)),
+            Some(Question::PastEnd) => (1, Some(FAR_PAGE)),
+            Some(Question::FirstPage) => (1, None),
+            Some(Question::BeforeFirst) | None => (number, None),
+        };
+        let partition = &partitions[usize::try_from(turn).unwrap_or(0) % partitions.len()];
+        let mut call = first_page(&catalog, &dataset, &provider, key.clone(), partition, dataset.page_size());
+        if let Some(page) = page {
+            call.label.page = PageNumber(page);
+            for (_, value) in call.request.query.iter_mut().filter(|(name, _)| *name == page_param) {
+                *value = page.to_string();
+            }
+        }
+        let question = question.filter(|_| page.is_some()).unwrap_or(Question::FirstPage);
+        call.judge = learner.listening(question, partition.clone(), call.judge);
+        call
     })
 }
 

@@ -63,6 +63,18 @@ pub fn result(report: &Throughput, quota: Option<u64>) -> String {
     if let Some(why) = &report.why {
         line("ended", why);
     }
+    let learned = &report.learned;
+    let facts = [
+        ("page size", &learned.page_size),
+        ("page before", &learned.before_first),
+        ("page after", &learned.past_end),
+        ("page twice", &learned.same_page),
+        ("format", &learned.format),
+    ];
+    for (position, (name, fact)) in facts.into_iter().enumerate() {
+        let verdict = fact.verdict.replace('_', " ");
+        line(if position == 0 { "learned" } else { "" }, &format!("{name:<11}  {verdict}: {}", fact.told));
+    }
     let quota = quota.map_or(String::new(), |daily| {
         format!(" Of the day's {} calls {:.0} %.", grouped(daily), report.used as f64 * 100.0 / daily as f64)
     });

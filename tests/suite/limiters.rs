@@ -96,7 +96,7 @@ fn check(judged: Judged) {
     // And safe.
     used.exits(6);
     assert_eq!(refused(&seen).count, 0, "{preset}: {}", refused(&seen));
-    assert!(seen.len() as f64 > 0.85 * rps * seconds as f64, "{preset}: {} calls in {seconds} s", seen.len());
+    assert!(seen.len() as f64 > 0.75 * rps * seconds as f64, "{preset}: {} calls in {seconds} s", seen.len());
     assert!(most_in_flight(&seen) <= concurrency as usize, "{preset}: {} in flight", most_in_flight(&seen));
     assert_gaps(&world, rps);
 }

@@ -145,3 +145,34 @@ fn the_calls_of_a_probe_are_calls_of_the_day() {
     assert_eq!(world.query("select calls from api_state"), [[run.json()["used"].to_string()]]);
     assert_eq!(world.count("select count(*) from attempt"), 0);
 }
+
+#[test]
+fn what_a_probe_learns_of_its_source_is_told_and_nothing_is_guessed() {
+    let check = |scenario: &str, facts: [&str; 5]| {
+        let world = World::playing(&format!("{scenario}\nlatency_ms = 20"));
+        let report = world.run(&format!("{PROBE} --max-calls 60")).exits(0).json();
+        let told = ["page_size", "before_first", "past_end", "same_page", "format"];
+        let told = told.map(|name| report["learned"][name]["verdict"].as_str().unwrap().to_owned());
+        assert_eq!(told, facts, "{scenario}: {}", report["learned"]);
+        assert!(world.requests().len() <= 60 && report["used"] == world.requests().len(), "at no extra call");
+    };
+    check("rows = 20", ["not_seen", "first_page", "no_rows", "same", "as_said"]);
+    check("rows = 250", ["as_asked", "first_page", "no_rows", "same", "as_said"]);
+    check("rows = 250\npage_cap = 60", ["capped", "first_page", "no_rows", "same", "as_said"]);
+    let plays = |fault: &str| format!("rows = 250\nfault = [{{ {fault} }}]");
+    check(&plays(r#"content = { kind = "same_page" }"#), ["as_asked", "first_page", "first_page", "same", "as_said"]);
+    check(&plays(r#"content = { kind = "last_page_again" }"#), ["as_asked", "first_page", "other_rows", "same", "as_said"]);
+    // What it says of a page that nobody has stops nothing.
+    let error = plays(r#"page = 9999, answer = { kind = "agency", code = "10" }"#);
+    check(&error, ["as_asked", "first_page", "error", "same", "as_said"]);
+    let changes = plays(r#"page = 1, from_ms = 2500, times = 1, content = { kind = "slide", by = 1 }"#);
+    check(&changes, ["as_asked", "first_page", "no_rows", "same", "as_said"]);
+    // Of many partitions in turn, one is asked for twice.
+    let report = World::playing("rows = 20").run("probe throughput apt_trade --format json --max-calls 60").exits(0).json();
+    assert_eq!(report["learned"]["same_page"]["told"], "the same rows in the same order (repeats: 1)");
+    // The plain table asks for page 1 alone.
+    let world = World::playing("rows = 20");
+    let report = world.run(&format!("{PROBE} --ladder 2:40 --calls 20")).exits(0).json();
+    assert_eq!(report["learned"]["before_first"]["verdict"], "not_seen");
+    assert!(world.requests().iter().all(|line| line.param("pageNo") == Some("1")));
+}

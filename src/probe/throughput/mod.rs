@@ -6,6 +6,7 @@
 mod answer;
 mod envelope;
 mod evidence;
+pub mod learn;
 mod range;
 pub mod report;
 mod search;

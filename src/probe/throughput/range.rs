@@ -5,6 +5,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::learn::{Learned, Learner};
 use super::shot::{Answered, Came, Shot, percentile};
 use super::target::Target;
 use crate::caller::{Call, Caller};
@@ -19,6 +20,7 @@ pub(super) struct Range {
     provider: Name,
     make: Box<MakeCall>,
     ears: Arc<Ears>,
+    learner: Arc<Learner>,
     stop: CancellationToken,
     next_call: i64,
 }
@@ -85,8 +87,8 @@ impl Ears {
 
 impl Range {
     pub(super) fn new(target: Target) -> Self {
-        let Target { caller, provider, make, ears, stop } = target;
-        Self { caller, provider, make, ears, stop, next_call: 1 }
+        let Target { caller, provider, make, ears, learner, stop } = target;
+        Self { caller, provider, make, ears, learner, stop, next_call: 1 }
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -107,6 +109,10 @@ impl Range {
     /// Everything that was sent.
     pub(super) fn shots(&self) -> Vec<Shot> {
         self.ears.state().shots.clone()
+    }
+
+    pub(super) fn learned(&self) -> Learned {
+        self.learner.learned()
     }
 
     /// Takes what the answers so far took as the usual.

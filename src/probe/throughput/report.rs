@@ -1,5 +1,6 @@
 use serde::Serialize;
 
+use super::learn::Learned;
 use super::step::Step;
 
 /// What a measurement came to, as `--format json` prints it. Names may be added, not changed.
@@ -20,6 +21,8 @@ pub struct Throughput {
     pub lasting_rps: Option<f64>,
     pub result: Option<Answer>,
     pub tested: Tested,
+    /// What came to light about the source on the way.
+    pub learned: Learned,
     pub ended: Ended,
     /// Why it ended early.
     pub why: Option<String>,

@@ -310,6 +310,7 @@ impl<'t, 'f> Search<'t, 'f> {
             ended: self.ended,
             why: self.why,
             steps: self.steps,
+            learned: self.range.learned(),
         }
     }
 }

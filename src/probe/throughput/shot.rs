@@ -3,6 +3,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::model::attempt::Attempt;
+use crate::model::job::PageNumber;
 use crate::model::outcome::Outcome;
 
 /// One request of a measurement.
@@ -55,11 +56,14 @@ impl Came {
     pub fn of(attempt: &Attempt, good_before: usize, usual: Option<Duration>) -> Self {
         let is_quick = usual.is_some_and(|usual| attempt.took.as_secs_f64() < QUICK * usual.as_secs_f64());
         let is_bare = attempt.code.is_none() && good_before > 0;
+        // What it says of a page that nobody has says nothing of limits.
+        let is_of_odd_page = attempt.label.page != PageNumber::FIRST && attempt.http_status.is_some();
         match attempt.outcome {
             Outcome::Page | Outcome::Empty | Outcome::TooBig | Outcome::Restart | Outcome::Later => Self::Good,
             Outcome::SlowDown => Self::Refused,
             Outcome::Spent => Self::Quota,
             Outcome::Refused => Self::Barred,
+            Outcome::Retry | Outcome::Invalid | Outcome::Garbled if is_of_odd_page => Self::Good,
             Outcome::Retry | Outcome::Invalid | Outcome::Garbled if is_bare && is_quick => Self::Suspect,
             Outcome::Retry | Outcome::Invalid | Outcome::Garbled => Self::Soft,
         }

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::learn::Learner;
 use super::range::{Ears, MakeCall, Range};
 use super::step::Step;
 use tokio_util::sync::CancellationToken;
@@ -15,6 +16,8 @@ pub struct Target {
     pub provider: Name,
     pub make: Box<MakeCall>,
     pub ears: Arc<Ears>,
+    /// What listens to the judges of the calls.
+    pub learner: Arc<Learner>,
     /// Cancelled when nothing more is to be asked.
     pub stop: CancellationToken,
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use tokio_util::sync::CancellationToken;
 
+use super::learn::Learner;
 use super::report::{Confidence, Ended, LimitKind, Subject, Throughput};
 use super::*;
 use crate::caller::{Call, Caller, CallerSettings, Clock, Judge, Pace, PageRequest, ProviderLimits, Surroundings, Unrationed};
@@ -97,8 +98,14 @@ impl Stand {
 
     async fn probed(&self, bounds: Bounds) -> Throughput {
         let ears = Ears::new();
-        let target =
-            Target { caller: self.caller(&ears), provider: provider(), make: self.calls(), ears, stop: CancellationToken::new() };
+        let target = Target {
+            caller: self.caller(&ears),
+            provider: provider(),
+            make: self.calls(),
+            ears,
+            learner: Learner::new(10),
+            stop: CancellationToken::new(),
+        };
         let subject = Subject {
             provider: "data_go_kr".to_owned(),
             dataset: "apt_trade".to_owned(),
