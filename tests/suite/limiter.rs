@@ -118,6 +118,9 @@ pub fn most_in_flight(seen: &[Seen]) -> usize {
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} refused, the first: {:?}", self.count, self.first)
+        match &self.first {
+            Some(first) => write!(f, "{} refused, the first: {first:?}", self.count),
+            None => write!(f, "none refused"),
+        }
     }
 }

@@ -135,6 +135,16 @@ fn a_probe_finds_a_spacing_of_25_ms() {
 }
 
 #[test]
+fn a_probe_takes_a_quick_503_for_the_refusal_it_is() {
+    check(Judged { preset: "nginx-leaky-503", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight"] });
+}
+
+#[test]
+fn a_probe_stays_below_the_rate_from_which_a_source_queues() {
+    check(Judged { preset: "nginx-shape", truth: 40.0, share: 0.6, kinds: &["queue", "none"] });
+}
+
+#[test]
 fn a_probe_finds_a_rate_with_calls_saved_up() {
     // So many are saved up that 400 calls may not use them up.
     check(Judged { preset: "nginx-burst", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight", "none"] });
