@@ -115,6 +115,8 @@ mod tests {
         let settings = load("[providers.data_go_kr]\nrps = 5", &text);
         assert_eq!(settings.providers["data_go_kr"].rps.unwrap().per_second(), Some(5.0));
         assert_eq!(settings.probed(&provider), None, "a rate set by hand has no date");
+        let settings = load("[providers.data_go_kr]\nrps = 5\nconcurrency = \"auto\"", &text);
+        assert!(settings.probed(&provider).is_some(), "a search begins with it all the same");
     }
 
     #[test]
