@@ -66,7 +66,7 @@ impl Settings {
                 (rate, self.origin(&format!("providers.{id}.rps")).unwrap_or_default().to_owned())
             }
             (None, None, Rate::PerSecond(rate)) if seed.is_none() => (rate, "definition".to_owned()),
-            (Some(Rate::Unlimited), _, _) | (None, _, _) => (MOST, "as nobody says how many may be".to_owned()),
+            (Some(Rate::Unlimited), _, _) | (None, _, _) => (MOST, "no limit is known".to_owned()),
         };
         let documented = provider.most_by_documents();
         let probed = seed.map(|seed| (seed.rps / OF_PROBED, "a little above what a probe found".to_owned()));
