@@ -58,6 +58,7 @@ fn a_search_that_begins_cold_wastes_few_calls_of_six_hundred() {
             ("nginx-burst", 24.0..=50.0),
             ("nginx-conn", 20.0..=50.0),
             ("haproxy-envelope", 24.0..=45.0),
+            ("haproxy-ban", 18.0..=36.0),
         ] {
             scope.spawn(move || cold(preset, 8, found));
         }
