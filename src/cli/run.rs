@@ -137,9 +137,7 @@ impl Run<'_> {
             }
         };
         progress.finish();
-        calls.settle().await?;
-        breakers.close();
-        breakers_kept.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
+        // Of a store that fails, nothing more is waited for.
         let stored = writer.finish().await;
         let mut harvest = self.known;
         match (collected, stored) {
@@ -147,6 +145,9 @@ impl Run<'_> {
             (_, Err(error)) => return Err(error.into()),
             (Err(gone), Ok(())) => unreachable!("{gone}, and without an error"),
         }
+        calls.settle().await?;
+        breakers.close();
+        breakers_kept.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
         let exit = match exit_of(&harvest, ending.exit()) {
             Exit::Deferred if self.deferred_is_ok && harvest.recent_deferred == 0 => Exit::Whole,
             exit => exit,
