@@ -185,6 +185,19 @@ async fn what_is_not_sent_in_its_batch_is_forfeited() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_handshake_that_outlasts_its_batch_waits_for_another() {
+    let keeper = Keeper::new();
+    let host = keeper.host(|_| (1, 1));
+    host.pacer.turn().await;
+    let handshake = host.pacer.handshake();
+    tokio::time::sleep(Duration::from_millis(310)).await;
+    let others = keeper.now() + 200 * MS;
+    *keeper.next.lock().unwrap() = others;
+    handshake.connected().await;
+    assert!(keeper.now() >= others, "the request leaves in the time of another host");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_slowest_host_sets_the_pace_of_all() {
     let keeper = Keeper::new();
     let host = keeper.slow_host(|_| (1, 1), Duration::from_millis(200));

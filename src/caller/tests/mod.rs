@@ -3,6 +3,7 @@ mod announced;
 mod breaker;
 mod budget;
 mod connect;
+mod elsewhere;
 mod gate;
 mod health;
 mod pause;
@@ -229,10 +230,20 @@ impl World {
     }
 
     fn with(settings: CallerSettings, script: impl Fn(&Asked<'_>) -> Reply + Send + Sync + 'static) -> Self {
+        Self::sharing(settings, None, script)
+    }
+
+    /// Beside other hosts, which leave it these slots.
+    fn sharing(
+        settings: CallerSettings,
+        slots: Option<Arc<dyn Slots>>,
+        script: impl Fn(&Asked<'_>) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let clock = Clock::tokio(START.parse().unwrap());
         let (ears, sends) = (Ears::default(), Arc::default());
         let script: Arc<Script> = Arc::new(script);
-        let caller = Caller::with_wire(settings, surroundings(&clock, &ears), |_| {
+        let surroundings = Surroundings { slots, ..surroundings(&clock, &ears) };
+        let caller = Caller::with_wire(settings, surroundings, |_| {
             let (clock, sends, script) = (clock.clone(), Arc::clone(&sends), Arc::clone(&script));
             Ok(Box::new(ScriptedWire { clock, script, latency: Duration::from_millis(100), sends, in_flight: Arc::default() }))
         });

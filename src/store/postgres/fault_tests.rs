@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 use super::link::Order;
 use super::values::{Told, ToldLine};
 use super::{PATIENCE, PostgresStore};
+use crate::model::job::RunId;
 use crate::model::name::Name;
 use crate::model::outcome::Outcome;
 use crate::store::engine::Engine;
 use crate::store::error::{DatabaseFailure, StoreError, StoreErrorKind};
+use crate::store::sharing::{Clock, Share, SlotOrder};
 use crate::store::stories::server;
 use crate::store::stories::world::{DATASET, World, attempt, dataset};
 use crate::store::url::StoreUrl;
@@ -243,13 +245,20 @@ async fn a_server_that_stays_away_is_told_in_the_time_it_has() {
     let store = open(&url, OpenMode::Create).await.unwrap();
     own.stop();
     let began = Instant::now();
-    for failed in [store.prune_attempts(jiff::Timestamp::UNIX_EPOCH).await.map(drop), store.salt().await.map(drop)] {
+    let share = Share { provider: Name::literal("data_go_kr"), key_id: "key".to_owned(), run: RunId(1) };
+    let order = SlotOrder { count: 1, interval: SOON, margin: Duration::ZERO, canary: None };
+    let clock: Clock = Arc::new(|| 0);
+    for failed in [
+        store.prune_attempts(jiff::Timestamp::UNIX_EPOCH).await.map(drop),
+        store.salt().await.map(drop),
+        store.limits().unwrap().reserve(&share, order, &clock).await.map(drop),
+    ] {
         let error = failed.unwrap_err();
         assert!(matches!(&error, StoreError::Database { failure: DatabaseFailure::ServerAway, .. }), "{error:?}");
         assert_eq!(error.kind(), StoreErrorKind::Unreachable);
     }
     let took = began.elapsed();
-    assert!(took >= SOON && took < SOON * 4, "{took:?}");
+    assert!(took >= SOON && took < SOON * 5, "{took:?}");
     let (lost, again) = tokio::join!(store.prune_attempts(jiff::Timestamp::UNIX_EPOCH), async {
         tokio::task::block_in_place(|| own.start_again());
     });
