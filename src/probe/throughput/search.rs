@@ -126,8 +126,9 @@ impl<'t, 'f> Search<'t, 'f> {
     async fn climb(&mut self, first: f64) -> Option<(Step, Halt)> {
         let mut clean = self.last_step();
         let mut rate = first;
+        let mut wider = 0;
         loop {
-            let cap = self.cap_for(rate, &clean);
+            let cap = (self.cap_for(rate, &clean) + wider).min(self.bounds.max_concurrency);
             let calls = ((STEP_SECONDS * rate).ceil() as usize).max(FEWEST);
             if calls + FEWEST > self.left() {
                 return Some((clean, Halt::No));
@@ -143,6 +144,11 @@ impl<'t, 'f> Search<'t, 'f> {
                     self.kind = LimitKind::Queue;
                     return Some((clean, Halt::No));
                 }
+                // Answers, or this machine, were slower than a step before: once more with more in flight.
+                (Halt::No, StepVerdict::Held) if wider == 0 && cap < self.bounds.max_concurrency => {
+                    wider = cap.div_ceil(2);
+                    continue;
+                }
                 (Halt::No, StepVerdict::Held) => return Some((Step { offered: step.sent.max(clean.offered), ..step }, Halt::No)),
                 (Halt::No, StepVerdict::Clean | StepVerdict::Refused | StepVerdict::Failing) => clean = step,
             }
@@ -150,6 +156,7 @@ impl<'t, 'f> Search<'t, 'f> {
                 return Some((clean, Halt::No));
             }
             rate = (rate * GROWTH).min(self.bounds.ceiling);
+            wider = 0;
         }
     }
 
