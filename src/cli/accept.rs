@@ -21,7 +21,7 @@ pub async fn run(args: &AcceptArgs, config: Option<&Path>, terminal: &Terminal) 
     let setup = Setup::load(config, Setup::environment(), |_| Ok(args.store.flags()))?;
     let store = setup.open_store(&setup.store_url()?, OpenMode::OpenExisting).await?;
     let lock = store.try_lock(&format!("process {}, accepting", std::process::id()))?;
-    let who = setup.variable("USER").unwrap_or("unknown").to_owned();
+    let who = setup.variable("USER").or(setup.variable("LOGNAME")).unwrap_or("unknown").to_owned();
     let mut text = String::new();
     // All are read before the first is published: a word that cannot be read changes nothing.
     let asked = wanted(args, &store).await?.into_iter().map(|(name, key)| {

@@ -168,6 +168,9 @@ pub struct StatusArgs {
     /// Exit 3 when a dataset was not checked for so long, as `36h`
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub fail_if_older: Option<Duration>,
+    /// Exit 3 when a wanted partition is not whole, or something waits for a decision
+    #[arg(long)]
+    pub fail_if_incomplete: bool,
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
 }
@@ -266,6 +269,8 @@ pub enum DatasetsCommand {
 pub enum ConfigCommand {
     /// Every value and where it came from
     Show,
+    /// Every setting with its default and what it means, as a file to copy from
+    Default,
     /// Check names, values and combinations, and tell what calls, rate and a usual night come to
     Check,
 }

@@ -150,10 +150,9 @@ impl Api<'_> {
         let unit = if pages.is_some() { "" } else { " (a page each, as long as none is known)" };
         let [partitions, calls_told] = [partitions, calls].map(|count| grouped(count.ceil() as u64));
         let time = self.time(calls).map_or(String::new(), |time| format!(" in {}", duration(time)));
-        let share = self
-            .provider
-            .daily_calls
-            .map_or(String::new(), |daily| format!(", {:.1} % of the day's {}", calls / daily as f64 * 100.0, grouped(daily)));
+        let share = self.provider.daily_calls.map_or(String::new(), |daily| {
+            format!(", {:.1} % of the day's {}", (calls / daily as f64 * 100.0).abs(), grouped(daily))
+        });
         format!("{partitions} of {}: {calls_told} calls{unit}{time}{share}", counted(self.wanted, "partition"))
     }
 

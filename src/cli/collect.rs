@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::caller::{CallerSettings, ProviderLimits};
 use crate::collect::conductor::{Task, Urgency};
@@ -35,6 +35,9 @@ use super::run::Run;
 use super::setup::{Setup, dataset_of, provider_flags};
 use super::terminal::{Format, Terminal};
 
+/// Clocks of hosts that share a store differ by less.
+const MOST_AHEAD: SignedDuration = SignedDuration::from_hours(1);
+
 pub async fn run(args: &CollectArgs, config: Option<&Path>, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let setup = Setup::load(config, Setup::environment(), |catalog| flags(args, catalog))?;
     terminal.start_log(setup.settings.log_format);
@@ -59,6 +62,10 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     }
 
     let store = setup.open_store(&url, open_mode(args, &setup.settings, &url, terminal).await?).await?;
+    if let Some(newest) = store.last_checked().await?.filter(|newest| newest.duration_since(now) > MOST_AHEAD) {
+        let what = format!("this machine's clock says {now:.0}, but the store was written at {newest:.0}");
+        terminal.note(&format!("warning: {what}: a wrong clock asks for the wrong months"));
+    }
     let file = StoreFile::of(&url)?;
     let lock = store.try_lock(&format!("process {}, begun {now:.0}", std::process::id()))?;
     // Another folder for each place a run is begun in would be another lock.
@@ -163,13 +170,16 @@ fn next_commands(result: &RunResult, exit: Exit) -> Vec<String> {
     };
     match exit {
         Exit::Whole if result.partitions.planned == 0 => vec!["gapless status".to_owned()],
+        Exit::Whole if result.gaps_total > 0 => vec!["the same command again later: what is whole is not asked again".to_owned()],
         Exit::Whole => vec!["query the store: each dataset is a view, `coverage` says what is whole".to_owned()],
         Exit::Incomplete => {
-            let (held, failed) = (of(is_held), of(|gap| !is_held(gap)));
+            let (held, failed) = (of(is_held), of(has_failed));
             let look =
                 format!("gapless accept --run {} publishes all that is held; first look at each as its hint says", result.run);
             let again = format!("gapless collect {failed} --only failed, with the same months and regions");
-            [(!held.is_empty(), look), (!failed.is_empty(), again)]
+            let left = result.partitions.deferred + result.partitions.skipped;
+            let rest = format!("the same command again: {} deferred or not begun", counted(left, "partition"));
+            [(!held.is_empty(), look), (!failed.is_empty(), again), (left > 0, rest)]
                 .into_iter()
                 .filter(|(has, _)| *has)
                 .map(|(_, next)| next)
@@ -185,6 +195,11 @@ fn next_commands(result: &RunResult, exit: Exit) -> Vec<String> {
 /// Held ones wait for a person; asking again does not help them.
 fn is_held(gap: &Gap) -> bool {
     gap.verdict == Verdict::Held.as_str()
+}
+
+/// Those that `--only failed` asks again.
+fn has_failed(gap: &Gap) -> bool {
+    [Verdict::Failed, Verdict::Short, Verdict::Lost].iter().any(|verdict| gap.verdict == verdict.as_str())
 }
 
 fn flags(args: &CollectArgs, catalog: &Catalog) -> Result<Vec<(String, String, String)>, CliError> {

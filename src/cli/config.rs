@@ -4,10 +4,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::caller::{ProviderLimits, Unrationed};
+use crate::definition::provider::Provider;
 use crate::model::password::without_passwords;
 use crate::plan::night::night;
 use crate::report::exit::Exit;
 use crate::settings::error::SettingsError;
+use crate::settings::resolved::DEFAULTS;
 use crate::settings::schema::Setting;
 use crate::store::{OpenMode, Store};
 
@@ -25,6 +27,7 @@ pub async fn run(command: &ConfigCommand, config: Option<&Path>, terminal: &Term
     let setup = Setup::load(config, Setup::environment(), |_| Ok(Vec::new()))?;
     match command {
         ConfigCommand::Show => terminal.print(&shown(&setup)),
+        ConfigCommand::Default => terminal.print(DEFAULTS),
         ConfigCommand::Check => check(&setup, Timestamp::now(), terminal).await,
     }
 }
@@ -59,6 +62,11 @@ async fn check(setup: &Setup, now: Timestamp, terminal: &Terminal) -> Result<Exi
     }
     if let Some(store) = store {
         store.close().await;
+    }
+    for provider in setup.providers().filter(|provider| setup.settings.providers.contains_key(provider.id.as_str())) {
+        if let Err(error) = setup.key(provider) {
+            text.push_str(&format!("warning: {}\n", error.what));
+        }
     }
     if setup.settings.targets.is_empty() {
         text.push_str("no dataset has a target, such as `[collect.apt_trade]`: there is no usual night to reckon with\n");
@@ -112,6 +120,17 @@ fn shown(setup: &Setup) -> String {
     for (path, assigned) in setup.settings.values() {
         text.push_str(&format!("{path} = {}  # {}\n", as_written(path, &without_passwords(&assigned.text)), assigned.origin));
     }
+    let mut providers: Vec<&Arc<Provider>> = setup.providers().collect();
+    providers.sort_by_key(|provider| &provider.id);
+    for provider in providers {
+        let of_provider = |key: &str| format!("providers.{}.{key}", provider.id);
+        for (key, value) in in_force(provider) {
+            let path = of_provider(key);
+            if setup.settings.origin(&path).is_none() {
+                text.push_str(&format!("{path} = {}  # definition\n", as_written(&path, &value)));
+            }
+        }
+    }
     for provider in setup.catalog.providers() {
         let key = match setup.key(provider) {
             Ok(Some(key)) => format!("{} characters", key.length()),
@@ -124,6 +143,16 @@ fn shown(setup: &Setup) -> String {
         text.push_str(&format!("# {} stands in front of a shipped definition\n", file.display()));
     }
     text
+}
+
+/// What can be set of a provider, as far as it has a value.
+fn in_force(provider: &Provider) -> Vec<(&'static str, String)> {
+    let Provider { base_url, concurrency, rps, daily_calls, reserve_calls, zone, .. } = provider;
+    let rate = rps.per_second().map_or("none".to_owned(), |rate| rate.to_string());
+    let mut values = vec![("base_url", base_url.clone()), ("concurrency", concurrency.to_string()), ("rps", rate)];
+    values.extend(daily_calls.map(|daily| ("daily_calls", daily.to_string())));
+    values.extend([("reserve_calls", reserve_calls.to_string()), ("zone", zone.clone())]);
+    values
 }
 
 /// A value as a settings file writes it.

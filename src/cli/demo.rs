@@ -53,7 +53,7 @@ pub async fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<Exit, CliEr
     let url = place(args).await?;
     terminal.print(
         "This is a practice portal on this machine: no key, no network. It plays a bad night: time-outs, cut transfers,\n\
-         rows that slide between pages, and one request it never understands. Retry waits are shortened to 100 ms.\n\n",
+         empty answers, a total that is wrong, and one request it never understands. Retry waits are shortened to 100 ms.\n\n",
     )?;
     let night = Scenario::named("demo").map_err(|error| CliError::usage(error.to_string()))?;
     let morning = Scenario { faults: Vec::new(), ..night.clone() };
@@ -138,8 +138,13 @@ fn check(holds: bool, what: &str) -> Result<(), CliError> {
 /// Where the story is stored: a file that is made anew each time, or a place of the user's in which nothing is.
 async fn place(args: &DemoArgs) -> Result<StoreUrl, CliError> {
     let Some(text) = &args.store else {
+        let url = StoreUrl::of_file(Path::new(DATABASE));
+        if Store::exists(&url).await? && !is_of_a_demo(&url).await? {
+            let error = CliError::usage(format!("`{DATABASE}` holds more than a demo, and the demo takes the place of nothing"));
+            return Err(error.with_hint("move it away, or name another place with `--store URL`"));
+        }
         remove_database()?;
-        return Ok(StoreUrl::of_file(Path::new(DATABASE)));
+        return Ok(url);
     };
     let url: StoreUrl = text.parse().map_err(|error: StoreUrlError| CliError::usage(error.to_string()))?;
     refuse_password(&url)?;
@@ -148,6 +153,15 @@ async fn place(args: &DemoArgs) -> Result<StoreUrl, CliError> {
         return Err(error.with_hint("name another with `--store URL`"));
     }
     Ok(url)
+}
+
+/// Whether nothing but demos was ever stored there.
+async fn is_of_a_demo(url: &StoreUrl) -> Result<bool, CliError> {
+    let store = Store::open(url, OpenMode::OpenExisting).await?;
+    let mut others = 0;
+    store.select("select 1 from run where command not like '%demo%'", |_| others += 1).await?;
+    store.close().await;
+    Ok(others == 0)
 }
 
 fn remove_database() -> Result<(), CliError> {

@@ -4,16 +4,18 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::json;
 
+use crate::definition::provider::Provider;
 use crate::model::name::Name;
 use crate::plan::cost::{Cost, Limits, cost};
 use crate::plan::selection::Reason;
 use crate::report::exit::Exit;
 use crate::report::number::{counted, duration, grouped};
+use crate::store::state::{ApiState, to_come};
 use crate::store::{OpenMode, Store};
 
 use super::args::CollectArgs;
 use super::error::CliError;
-use super::orders::{chosen, orders};
+use super::orders::{Order, chosen, orders};
 use super::setup::Setup;
 use super::terminal::{Format, Terminal};
 
@@ -28,11 +30,21 @@ pub async fn dry_run(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     };
     let chosen = chosen(args, &orders, setup, store.as_ref(), now).await?;
     if let Some(store) = store {
+        for ApiState { dataset, blocked_until, why, .. } in store.api_states().await? {
+            let is_asked = orders.iter().any(|order| order.dataset.id == dataset);
+            if let Some(until) = to_come(blocked_until, now).filter(|_| is_asked) {
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                terminal.note(&format!("{dataset} is left alone until {until:.0}{why}"));
+            }
+        }
         store.close().await;
     }
     let limits: HashMap<&Name, Limits> = orders
         .iter()
-        .map(|order| (&order.dataset.id, Limits { rate: order.provider.rps, daily_calls: order.provider.daily_calls }))
+        .map(|Order { dataset, provider, .. }| {
+            let Provider { rps: rate, daily_calls, reserve_calls, .. } = **provider;
+            (&dataset.id, Limits { rate, daily_calls, reserve_calls })
+        })
         .collect();
     let cost = cost(&chosen.selected, |dataset| limits[dataset]);
     if !chosen.need_person.is_empty() {

@@ -52,7 +52,7 @@ impl From<SettingsError> for CliError {
         // A flag is mended where it was typed.
         match error.problems.iter().all(|problem| problem.place.starts_with("--")) {
             true => told,
-            false => told.with_hint("mend it, then run `gapless config check`; `config/default.toml` explains every setting"),
+            false => told.with_hint("mend it, then run `gapless config check`; `gapless config default` explains every setting"),
         }
     }
 }

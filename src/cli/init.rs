@@ -13,7 +13,7 @@ use super::terminal::Terminal;
 const FILE: &str = "gapless.toml";
 
 const COMMENTED: &str = r#"# Settings of gapless. Everything not set here has the default that `gapless config show` prints; every setting is explained
-# in the reference, `config/default.toml`. A relative path is relative to this file.
+# in the reference, `gapless config default`. A relative path is relative to this file.
 
 [store]
 url = "{url}"

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,6 +31,8 @@ struct Line {
     /// Whether the settings say what it is meant to have; else what was ever asked for counts.
     has_target: bool,
     condition: Condition,
+    /// How partitions stand that were asked for and are not wanted any more.
+    outside: Condition,
     rows: u64,
     apis: Vec<ApiState>,
     /// Breakers that are not closed.
@@ -47,18 +49,22 @@ pub async fn run(args: &StatusArgs, config: Option<&Path>, terminal: &Terminal) 
     let url = setup.store_url()?;
     let store = Store::open(&url, OpenMode::ReadOnly).await?;
     let (lines, bytes) = (lines(&setup, &store, now).await?, store.bytes().await?);
+    let defined = |name: &String| setup.catalog.dataset(name).is_some();
+    let undefined: Vec<String> = store.datasets().await?.into_iter().filter(|name| !defined(name)).collect();
     store.close().await;
     let late: Vec<&Line> = lines.iter().filter(|line| is_late(line, args.fail_if_older, now)).collect();
     // A store that holds nothing is as old as can be: whoever watches it must hear of it.
     let never = lines.is_empty() && args.fail_if_older.is_some();
-    let exit = if late.is_empty() && !never { Exit::Whole } else { Exit::Incomplete };
+    let is_incomplete = args.fail_if_incomplete && (lines.is_empty() || lines.iter().any(is_incomplete));
+    let exit = if late.is_empty() && !never && !is_incomplete { Exit::Whole } else { Exit::Incomplete };
     let text = match args.format {
         Format::Json => {
             let datasets: Vec<Value> = lines.iter().map(as_json).collect();
-            let told = json!({"exit_code": exit.code(), "store": url.to_string(), "store_bytes": bytes, "datasets": datasets});
+            let told = json!({"exit_code": exit.code(), "store": url.to_string(), "store_bytes": bytes, "datasets": datasets,
+                "undefined": undefined});
             format!("{told}\n")
         }
-        Format::Text => as_text(&lines, &late, &url, bytes, now),
+        Format::Text => as_text(&lines, &late, &undefined, &url, bytes, now),
     };
     terminal.print(&text)?;
     Ok(exit)
@@ -85,6 +91,7 @@ async fn lines(setup: &Setup, store: &Store, now: Timestamp) -> Result<Vec<Line>
             dataset: dataset.id.clone(),
             has_target,
             condition: condition(&wanted, &standings),
+            outside: condition(&outside(dataset, &wanted, &standings), &standings),
             rows,
             apis: apis.iter().filter(|api| api.dataset == dataset.id).cloned().collect(),
             breakers: breakers.iter().filter(|breaker| is_in_trouble(breaker, &dataset.id)).cloned().collect(),
@@ -119,13 +126,24 @@ fn asked_for(dataset: &Dataset, standings: &HashMap<String, Standing>) -> Vec<Pa
     standings.keys().filter_map(|key| Partition::parse(key, &axes).ok()).collect()
 }
 
+fn outside(dataset: &Dataset, wanted: &[Partition], standings: &HashMap<String, Standing>) -> Vec<Partition> {
+    let wanted: HashSet<String> = wanted.iter().map(Partition::key).collect();
+    let axes = dataset.axis_names();
+    let others = standings.keys().filter(|key| !wanted.contains(*key));
+    others.filter_map(|key| Partition::parse(key, &axes).ok()).collect()
+}
+
+fn is_incomplete(line: &Line) -> bool {
+    line.condition.whole < line.condition.wanted || line.outside.needs_you > 0
+}
+
 fn is_late(line: &Line, limit: Option<Duration>, now: Timestamp) -> bool {
     let is_older =
         |limit: Duration| line.condition.newest_check.is_none_or(|newest| now.duration_since(newest).unsigned_abs() > limit);
     limit.is_some_and(is_older)
 }
 
-fn as_text(lines: &[Line], late: &[&Line], url: &StoreUrl, bytes: u64, now: Timestamp) -> String {
+fn as_text(lines: &[Line], late: &[&Line], undefined: &[String], url: &StoreUrl, bytes: u64, now: Timestamp) -> String {
     let mut text = format!("store {url}, {} MB\n", grouped(bytes.div_ceil(1_000_000)));
     if lines.is_empty() {
         text.push_str("nothing was collected yet\nnext: gapless collect apt_trade --months last:3 --regions all --dry-run\n");
@@ -142,6 +160,7 @@ fn as_text(lines: &[Line], late: &[&Line], url: &StoreUrl, bytes: u64, now: Time
     }
     text.push_str(&aligned(&table));
     for line in lines {
+        text.push_str(&outside_text(line));
         text.push_str(&quota_text(line, now));
         text.extend(line.breakers.iter().map(|breaker| breaker_text(breaker, now)));
         text.extend(line.barren.iter().map(|told| format!("{}: {told}\n", line.dataset)));
@@ -151,6 +170,9 @@ fn as_text(lines: &[Line], late: &[&Line], url: &StoreUrl, bytes: u64, now: Time
     if !untargeted.is_empty() {
         text.push_str(&format!("no target in the settings, so what was asked for counts as wanted: {}\n", untargeted.join(", ")));
     }
+    for name in undefined {
+        text.push_str(&format!("{name}: rows of it are in the store, and no definition of it is there any more\n"));
+    }
     for line in late {
         text.push_str(&format!("{} is too old: last checked {}\n", line.dataset, moment(line.condition.newest_check)));
     }
@@ -158,12 +180,24 @@ fn as_text(lines: &[Line], late: &[&Line], url: &StoreUrl, bytes: u64, now: Time
     text
 }
 
+fn outside_text(line: &Line) -> String {
+    let Condition { wanted, gap, needs_you, .. } = line.outside;
+    if wanted == 0 {
+        return String::new();
+    }
+    let told = [(gap, "with a gap"), (needs_you, "waiting for you")].into_iter().filter(|(count, _)| *count > 0);
+    let told: String = told.map(|(count, what)| format!(", {} {what}", grouped(count))).collect();
+    format!("{}: {} outside its target{told}\n", line.dataset, counted(wanted, "partition"))
+}
+
 fn quota_text(line: &Line, now: Timestamp) -> String {
     let mut text = String::new();
     for api in &line.apis {
         let limit = line.daily_calls.map_or(String::new(), |limit| format!(" of {}", grouped(limit)));
         let day = api.day.map_or(String::new(), |day| format!(" on {day}"));
-        text.push_str(&format!("{}: {}{limit} used{day}", line.dataset, counted(api.calls, "call")));
+        // The count of one key says nothing of another's.
+        let key = if line.apis.len() > 1 { format!(" with key {}", shortened(&api.key_id)) } else { String::new() };
+        text.push_str(&format!("{}: {}{limit} used{day}{key}", line.dataset, counted(api.calls, "call")));
         if let Some(until) = state::to_come(api.blocked_until, now) {
             let why = api.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
             text.push_str(&format!(", left alone until {until:.0}{why}"));
@@ -171,6 +205,11 @@ fn quota_text(line: &Line, now: Timestamp) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Enough of a digest to tell keys apart.
+fn shortened(key_id: &str) -> &str {
+    key_id.get(..8).unwrap_or(key_id)
 }
 
 fn is_in_trouble(breaker: &BreakerChange, dataset: &Name) -> bool {
@@ -203,9 +242,10 @@ fn reform_text(reform: &ReformProgress) -> String {
 
 fn next(lines: &[Line]) -> String {
     let with = |has: fn(&Condition) -> bool| lines.iter().find(|line| has(&line.condition));
+    let with_or_outside = |has: fn(&Condition) -> bool| lines.iter().find(|line| has(&line.condition) || has(&line.outside));
     // Without a target a run has to be told again what it is about.
     let as_before = |line: &Line| if line.has_target { "" } else { ", with the same months and regions" };
-    if let Some(Line { dataset, .. }) = with(|condition| condition.needs_you > 0) {
+    if let Some(Line { dataset, .. }) = with_or_outside(|condition| condition.needs_you > 0) {
         return format!(
             "select partition, verdict, why from coverage where dataset = '{dataset}' and verdict in ('held', 'failed', 'short'); \
              then `gapless why {dataset} PARTITION`"
@@ -226,7 +266,7 @@ fn as_json(line: &Line) -> Value {
         .iter()
         .map(|api| {
             json!({
-                "day": api.day.map(|day| day.to_string()), "calls": api.calls, "daily_calls": line.daily_calls,
+                "key_id": api.key_id, "day": api.day.map(|day| day.to_string()), "calls": api.calls, "daily_calls": line.daily_calls,
                 "blocked_until": api.blocked_until.map(|until| until.to_string()), "why": api.why,
             })
         })
@@ -236,6 +276,9 @@ fn as_json(line: &Line) -> Value {
         "dataset": line.dataset, "has_target": line.has_target, "rows": line.rows, "quota": apis,
         "breakers": line.breakers.iter().map(breaker_json).collect::<Vec<_>>(),
         "partitions": {"wanted": wanted, "whole": whole, "waiting": waiting, "gap": gap, "needs_you": needs_you},
+        "outside_target": {
+            "partitions": line.outside.wanted, "gap": line.outside.gap, "needs_you": line.outside.needs_you,
+        },
         "barren": line.barren, "reforms": line.reforms.iter().map(reform_json).collect::<Vec<_>>(),
         "oldest_check": oldest_check.map(|at| at.to_string()), "newest_check": newest_check.map(|at| at.to_string()),
     })

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,13 +9,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Caller, Place, Places};
 use crate::model::event::Listener;
+use crate::model::name::Name;
 use crate::model::partition::Partition;
 use crate::store::job::Elsewhere;
 
 use super::gathering::{Found, Gathering};
 use super::harvest::Harvest;
 use super::queue::Queue;
-use super::ration::DailyCalls;
+use super::ration::{DailyCalls, Room};
 use super::source::Source;
 use super::worker::{self, Brought, Workshop};
 use super::writer::{Desk, WriterGone};
@@ -80,7 +81,16 @@ impl Conductor {
             };
             let gathering = Gathering::new(workshop.caller.clone(), workshop.desk.clone(), Arc::clone(&workshop.listener));
             let (places, calls, stop) = (Places::new(concurrency * 2), Arc::clone(&self.calls), self.stop.clone());
-            let dispatcher = Dispatcher { workshop, places, calls, stop, gathering, elsewhere: Vec::new() };
+            let dispatcher = Dispatcher {
+                workshop,
+                places,
+                calls,
+                stop,
+                gathering,
+                begun: HashMap::new(),
+                ended: HashMap::new(),
+                elsewhere: Vec::new(),
+            };
             dispatchers.spawn(dispatcher.work(tasks));
         }
         drop(self.desk);
@@ -104,6 +114,10 @@ struct Dispatcher {
     calls: Arc<DailyCalls>,
     stop: CancellationToken,
     gathering: Gathering,
+    /// Older months of each dataset that have not ended.
+    begun: HashMap<Name, u64>,
+    /// Jobs of each dataset that have ended.
+    ended: HashMap<Name, u64>,
     /// What other runs are at.
     elsewhere: Vec<Task>,
 }
@@ -147,12 +161,15 @@ impl Dispatcher {
             let stopped = self.workshop.caller.stopped_api(&source.provider.id, &source.dataset.id);
             let objection = match (stopped, urgency) {
                 (Some(why), _) => Some(why),
-                (None, Urgency::Backlog) => self.calls.kept_back(&source.dataset.id, source.provider.reserve_calls).await,
+                (None, Urgency::Backlog) => self.kept_back(&source, &mut open).await?,
                 (None, Urgency::Recent | Urgency::Known) => None,
             };
             if let Some(why) = objection {
                 self.gathering.put_off(&source, partition, why, urgency);
                 continue;
+            }
+            if urgency == Urgency::Backlog {
+                *self.begun.entry(source.dataset.id.clone()).or_default() += 1;
             }
             let work = worker::collect(self.workshop.clone(), Arc::clone(&source), partition, place);
             open.spawn(async move { (source, urgency, work.await) });
@@ -168,8 +185,28 @@ impl Dispatcher {
         Ok(())
     }
 
+    /// Why an older month is not begun, as soon as that is known.
+    async fn kept_back(&mut self, source: &Source, open: &mut JoinSet<Finished>) -> Result<Option<String>, WriterGone> {
+        let (dataset, reserve) = (&source.dataset.id, source.provider.reserve_calls);
+        loop {
+            let [begun, ended] = [&self.begun, &self.ended].map(|counts| counts.get(dataset).copied().unwrap_or(0));
+            match self.calls.room(dataset, reserve, begun, ended).await {
+                Room::Enough => return Ok(None),
+                Room::KeptBack { why } => return Ok(Some(why)),
+                Room::Unsure => match open.join_next().await {
+                    Some(done) => self.take_in(done)?,
+                    None => return Ok(None),
+                },
+            }
+        }
+    }
+
     fn take_in(&mut self, done: Done) -> Result<(), WriterGone> {
         let (source, urgency, brought) = done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        *self.ended.entry(source.dataset.id.clone()).or_default() += 1;
+        if let (Urgency::Backlog, Some(begun)) = (urgency, self.begun.get_mut(&source.dataset.id)) {
+            *begun -= 1;
+        }
         match brought? {
             Brought::Report(report) => self.gathering.bring_in(source, report, urgency),
             Brought::Elsewhere(partition, Elsewhere::InWork { .. }) => {
@@ -188,4 +225,5 @@ async fn place_for(queue: &mut Queue, places: &Places) -> Option<Place> {
     if queue.ready().await { Some(places.take().await) } else { None }
 }
 
-type Done = Result<(Arc<Source>, Urgency, Result<Brought, WriterGone>), tokio::task::JoinError>;
+type Finished = (Arc<Source>, Urgency, Result<Brought, WriterGone>);
+type Done = Result<Finished, tokio::task::JoinError>;

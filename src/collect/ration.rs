@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -19,6 +20,17 @@ pub struct DailyCalls {
     apis: HashMap<Name, Api>,
 }
 
+/// Whether the calls of a day leave room for an older month.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Room {
+    Enough,
+    /// That depends on how many calls those need that have been begun.
+    Unsure,
+    KeptBack {
+        why: String,
+    },
+}
+
 /// One API to be counted.
 #[derive(Clone, Debug)]
 pub struct Allowance {
@@ -36,6 +48,8 @@ struct Api {
     /// Taken while a batch is reserved, so that one batch is reserved at a time.
     reserving: tokio::sync::Mutex<()>,
     granted: Mutex<Granted>,
+    /// Calls of this run.
+    taken: AtomicU64,
 }
 
 /// Calls that are reserved and not sent yet.
@@ -50,7 +64,12 @@ const BATCH: u64 = 20;
 
 impl DailyCalls {
     pub fn new(store: Arc<Store>, now: fn() -> Timestamp, allowances: Vec<Allowance>) -> Self {
-        let api = |allowance: Allowance| Api { allowance, reserving: tokio::sync::Mutex::default(), granted: Mutex::default() };
+        let api = |allowance: Allowance| Api {
+            allowance,
+            reserving: tokio::sync::Mutex::default(),
+            granted: Mutex::default(),
+            taken: AtomicU64::new(0),
+        };
         let apis = allowances.into_iter().map(|allowance| (allowance.dataset.clone(), api(allowance))).collect();
         Self { store, now, apis }
     }
@@ -66,16 +85,40 @@ impl DailyCalls {
         Ok(())
     }
 
-    /// Why a partition of an old backlog is not to be begun: what is left of the day is kept for fresh ones.
-    pub async fn kept_back(&self, dataset: &Name, reserve: u64) -> Option<String> {
-        let Allowance { key_id, daily_calls, zone, .. } = &self.apis.get(dataset)?.allowance;
-        let limit = daily_calls.filter(|_| reserve > 0)?;
+    /// Whether a partition of an old backlog may be begun: what is left of the day is kept for fresh ones. Each is taken to
+    /// need as many calls as those of the dataset that have `ended`, and so are the `begun` older ones that have not.
+    pub async fn room(&self, dataset: &Name, reserve: u64, begun: u64, ended: u64) -> Room {
+        let Some(Allowance { key_id, daily_calls: Some(limit), zone, .. }) = self.apis.get(dataset).map(|api| &api.allowance)
+        else {
+            return Room::Enough;
+        };
+        if reserve == 0 {
+            return Room::Enough;
+        }
+        // A store that cannot be read fails whoever writes next, with its reason.
+        let Ok(states) = self.store.api_states().await else { return Room::Enough };
         let today = (self.now)().to_zoned_datetime(zone.clone()).date();
-        let states = self.store.api_states().await.ok()?;
-        let state = states.into_iter().find(|state| state.dataset == *dataset && state.key_id == *key_id)?;
-        let used = if state.day == Some(today) { state.calls } else { 0 };
-        let is_kept = used + reserve >= limit;
-        is_kept.then(|| format!("{used} of the day's {limit} calls are used, and {reserve} are kept back for fresh months"))
+        let state = states.into_iter().find(|state| state.dataset == *dataset && state.key_id == *key_id);
+        let reserved = state.filter(|state| state.day == Some(today)).map_or(0, |state| state.calls);
+        // What this run has reserved and not sent is not used yet.
+        let used = reserved.saturating_sub(self.unsent(dataset, today));
+        // Those that have not ended have mostly had a call each.
+        let needed = self.taken(dataset).saturating_sub(begun).div_ceil(ended.max(1)).max(1);
+        if used + needed + reserve > *limit {
+            let why = format!("{used} of the day's {limit} calls are used, and {reserve} are kept back for fresh months");
+            return Room::KeptBack { why };
+        }
+        if used + (begun + 1) * needed + reserve > *limit { Room::Unsure } else { Room::Enough }
+    }
+
+    /// Calls of this run.
+    fn taken(&self, dataset: &Name) -> u64 {
+        self.apis.get(dataset).map_or(0, |api| api.taken.load(Ordering::Relaxed))
+    }
+
+    fn unsent(&self, dataset: &Name, today: Date) -> u64 {
+        let granted = self.apis.get(dataset).map(|api| *api.granted());
+        granted.filter(|granted| granted.day == Some(today)).map_or(0, |granted| granted.left)
     }
 
     async fn reserve(&self, api: &Api) -> Result<(), Exhausted> {
@@ -112,13 +155,19 @@ impl Ration for DailyCalls {
         Box::pin(async move {
             let Some(api) = self.apis.get(dataset) else { return Ok(()) };
             let today = (self.now)().to_zoned_datetime(api.allowance.zone.clone()).date();
-            if api.granted().take(today) { Ok(()) } else { self.reserve(api).await }
+            let is_granted = api.granted().take(today);
+            if !is_granted {
+                self.reserve(api).await?;
+            }
+            api.taken.fetch_add(1, Ordering::Relaxed);
+            Ok(())
         })
     }
 
     fn give_back(&self, dataset: &Name) {
         if let Some(api) = self.apis.get(dataset) {
             api.granted().left += 1;
+            api.taken.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

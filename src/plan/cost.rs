@@ -28,15 +28,22 @@ pub struct Limits {
     pub rate: Rate,
     /// Calls a day for each dataset.
     pub daily_calls: Option<u64>,
+    /// So many of them are not for older months that are missing.
+    pub reserve_calls: u64,
 }
 
 /// What the selected partitions will cost; `limits` gives those of each dataset.
 pub fn cost<D: Ord + Clone>(selected: &[Selected<D>], limits: impl Fn(&D) -> Limits) -> Cost {
     let mut by_reason = BTreeMap::new();
     let mut by_dataset: BTreeMap<D, u64> = BTreeMap::new();
+    let mut backlog: BTreeMap<D, u64> = BTreeMap::new();
     for item in selected {
         *by_reason.entry(item.reason).or_insert(0) += 1;
-        *by_dataset.entry(item.dataset.clone()).or_insert(0) += u64::from(item.pages.unwrap_or(1).max(1));
+        let calls = u64::from(item.pages.unwrap_or(1).max(1));
+        *by_dataset.entry(item.dataset.clone()).or_insert(0) += calls;
+        if item.reason == Reason::Backfill {
+            *backlog.entry(item.dataset.clone()).or_insert(0) += calls;
+        }
     }
     let mut seconds = Some(Duration::ZERO);
     let mut quota_share: Option<f64> = None;
@@ -48,7 +55,9 @@ pub fn cost<D: Ord + Clone>(selected: &[Selected<D>], limits: impl Fn(&D) -> Lim
         if let Some(daily) = limits.daily_calls {
             let share = calls as f64 / daily as f64;
             quota_share = Some(quota_share.unwrap_or(0.0).max(share));
-            nights = nights.max(calls.div_ceil(daily));
+            let for_backlog = daily.saturating_sub(limits.reserve_calls).max(1);
+            let backlog = backlog.get(dataset).copied().unwrap_or(0);
+            nights = nights.max(calls.div_ceil(daily)).max(backlog.div_ceil(for_backlog));
         }
     }
     Cost {
@@ -74,22 +83,24 @@ mod tests {
 
     #[test]
     fn a_cost_counts_known_pages_and_one_call_for_each_unknown_partition() {
-        let limits = |_: &&str| Limits { rate: Rate::PerSecond(2.0), daily_calls: Some(4) };
+        let limits = |_: &&str| Limits { rate: Rate::PerSecond(2.0), daily_calls: Some(4), reserve_calls: 0 };
         let all = [items("a", &[Some(3), None, Some(0)]), items("b", &[None])].concat();
         let cost = cost(&all, limits);
         assert_eq!((cost.partitions, cost.calls, cost.seconds, cost.quota_share, cost.nights), (4, 6, Some(3.0), Some(1.25), 2));
         assert_eq!(cost.by_reason, BTreeMap::from([(Reason::Backfill, 4)]));
+        let kept_back = |dataset: &&str| Limits { reserve_calls: 3, ..limits(dataset) };
+        assert_eq!(super::cost(&all, kept_back).nights, 5, "one call a day for the five of old months");
     }
 
     #[test]
     fn nothing_due_costs_nothing() {
-        let cost = cost::<&str>(&[], |_| Limits { rate: Rate::PerSecond(1.0), daily_calls: Some(1) });
+        let cost = cost::<&str>(&[], |_| Limits { rate: Rate::PerSecond(1.0), daily_calls: Some(1), reserve_calls: 0 });
         assert_eq!((cost.calls, cost.seconds, cost.quota_share, cost.nights), (0, Some(0.0), None, 0));
     }
 
     #[test]
     fn no_limit_gives_no_time() {
-        let cost = cost(&items("a", &[None]), |_| Limits { rate: Rate::Unlimited, daily_calls: None });
+        let cost = cost(&items("a", &[None]), |_| Limits { rate: Rate::Unlimited, daily_calls: None, reserve_calls: 0 });
         assert_eq!((cost.seconds, cost.quota_share, cost.nights), (None, None, 1));
     }
 }

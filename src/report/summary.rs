@@ -101,6 +101,7 @@ fn meaning(exit: Exit, result: &RunResult) -> String {
     let verb = if result.gaps_total == 1 { "is" } else { "are" };
     match exit {
         Exit::Whole if result.partitions.planned == 0 => "nothing had to be asked".to_owned(),
+        Exit::Whole if result.gaps_total > 0 => format!("{missing} {verb} left for later, as `--deferred-ok` allows"),
         Exit::Whole => "every partition asked for is whole".to_owned(),
         Exit::Incomplete => format!("{missing} {verb} not whole"),
         Exit::Deferred => format!("{missing} {verb} deferred; nothing is wrong"),

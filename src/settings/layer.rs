@@ -13,6 +13,8 @@ use crate::model::password::without_passwords;
 const PREFIX: &str = "GAPLESS";
 /// Variables of ours that are no settings.
 const OTHER_VARIABLES: &[&str] = &["GAPLESS_CONFIG", "GAPLESS_LOG"];
+/// Of the project's own tests and scripts.
+const TEST_PREFIX: &str = "GAPLESS_TEST_";
 const KEY_PREFIX: &str = "GAPLESS_KEY_";
 
 /// Settings from one place, checked one by one: known names with legal values.
@@ -66,7 +68,7 @@ impl Layer {
             let is_ours = upper.strip_prefix(PREFIX).is_some_and(|rest| rest.starts_with(['_', '-', '.']));
             let is_other =
                 OTHER_VARIABLES.contains(&name.as_str()) || (name.starts_with(KEY_PREFIX) && name.len() > KEY_PREFIX.len());
-            if !is_ours || is_other {
+            if !is_ours || is_other || name.starts_with(TEST_PREFIX) {
                 continue;
             }
             let path = name.strip_prefix("GAPLESS__").map(|rest| rest.to_ascii_lowercase().replace("__", "."));

@@ -108,6 +108,8 @@ pub enum DatabaseFailure {
     LoginRefused,
     #[error("no trusted connection to its server can be made")]
     TlsRefused,
+    #[error("a role that is named is not there")]
+    RoleMissing,
     #[error("the role lacks a right")]
     RightMissing,
     #[error("something of yours depends on what must be changed")]
@@ -178,6 +180,7 @@ impl StoreError {
                 DatabaseFailure::LoginRefused
                 | DatabaseFailure::TlsRefused
                 | DatabaseFailure::RightMissing
+                | DatabaseFailure::RoleMissing
                 | DatabaseFailure::Depended => StoreErrorKind::NeedsDecision,
                 DatabaseFailure::DiskFull | DatabaseFailure::NotAllowed => StoreErrorKind::LocalResource,
                 DatabaseFailure::Damaged => StoreErrorKind::Damaged,
@@ -195,7 +198,7 @@ impl StoreError {
     /// What to do next, where there is something to do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Missing { .. } => Some("check the path, or create the store with `gapless init`"),
+            Self::Missing { .. } => Some("check the path; `gapless collect --create` makes a new store where there is none"),
             Self::EmptyFile { .. } => {
                 Some("check the disk and restore a copy; if nothing was ever in it, remove the file and run `gapless init`")
             }
@@ -222,6 +225,9 @@ impl StoreError {
                     Some("check user, database and password: PGPASSWORD, ~/.pgpass, or the URL in a settings file")
                 }
                 DatabaseFailure::TlsRefused => Some("check `sslmode` and `sslrootcert` of the URL and the server's certificate"),
+                DatabaseFailure::RoleMissing => {
+                    Some("check the spelling of the role, or make it with `create role NAME login`, and run again")
+                }
                 DatabaseFailure::RightMissing => {
                     Some("let a role that may alter tables run `gapless store migrate`, and grant this one what is missing")
                 }

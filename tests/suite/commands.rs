@@ -77,9 +77,17 @@ fn the_settings_are_shown_with_their_origins() {
             "retry.max_retries = 3  # gapless.toml:2",
             "retry.delay = \"1ms\"  # environment variable GAPLESS__RETRY__DELAY",
             "retry.multiplier = 3.0  # default",
+            "providers.data_go_kr.daily_calls = 10000  # definition",
         ],
     );
     assert_says(&world, "config check", &["every value is legal"]);
+    assert_says(&world, "config default", &["Every setting of gapless with its default", "[retry]"]);
+    world.file("gapless.toml", "[http]\ntotal_timeout = \"10s\"\n");
+    let told = world.run("config check").exits(2).stderr;
+    assert!(told.contains("gapless.toml:2: `http.read_timeout` (15s) must be shorter"), "{told}");
+    world.file("gapless.toml", "[store]\nlease = \"0s\"\n");
+    let told = world.run("config check").exits(2).stderr;
+    assert!(told.contains("gapless.toml:2: `store.lease` (0ns) must be 1s or longer"), "{told}");
 }
 
 #[test]
@@ -105,6 +113,72 @@ fn the_check_reckons_with_what_the_ledger_knows() {
         assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
     }
     assert_eq!(world.requests().len(), calls, "nothing is called");
+}
+
+#[test]
+fn what_is_left_for_later_is_not_said_to_be_whole() {
+    let world = World::playing("rows = 5");
+    let run = world.run("collect apt_trade --months 2023-01..2024-12 --regions 11110 --create --max-calls 3 --deferred-ok");
+    let run = run.exits(0);
+    for said in ["partitions are left for later, as `--deferred-ok` allows", "next: the same command again later"] {
+        assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
+    }
+    assert!(!run.stdout.contains("every partition"), "{}", run.stdout);
+}
+
+#[test]
+fn the_advice_leaves_nothing_out() {
+    let world = World::playing("rows = 5\n[[fault]]\nmonth = \"2024-12\"\nanswer = { kind = \"agency\", code = \"10\" }");
+    let line = "collect apt_trade --months 2024-01..2024-12 --regions 11110 --create --max-calls 3 --concurrency 1";
+    let run = world.run(line).exits(3);
+    for said in
+        ["next: gapless collect apt_trade --only failed", "next: the same command again: 9 partitions deferred or not begun"]
+    {
+        assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
+    }
+}
+
+#[test]
+fn the_state_of_things_shows_what_is_outside_the_target_and_fails_where_it_is_asked_to() {
+    let world = World::playing("rows = 5\n[[fault]]\nmonth = \"2024-12\"\nanswer = { kind = \"agency\", code = \"10\" }");
+    world.run("collect apt_trade --months 2024-11..2024-12 --regions 11110 --create").exits(3);
+    world.file("gapless.toml", "[collect.apt_trade]\nmonths = \"2024-11\"\nregions = \"11110\"\n");
+    let told = world.run("status --fail-if-incomplete").exits(0).stdout;
+    assert!(told.contains("apt_trade: 1 partition outside its target, 1 with a gap"), "{told}");
+    world.file("gapless.toml", "[collect.apt_trade]\nmonths = \"2024-10..2024-11\"\nregions = \"11110\"\n");
+    let told = world.run("status --fail-if-incomplete --format json").exits(3).json();
+    assert_eq!(told["datasets"][0]["outside_target"]["gap"], 1);
+    assert_eq!(told["exit_code"], 3);
+    world.run("status").exits(0);
+}
+
+#[test]
+fn a_demo_takes_the_place_of_demos_alone() {
+    let world = World::playing("rows = 5").set("store.url", "sqlite://gapless-demo.db");
+    world.run("collect apt_trade --months 2024-11 --regions 11110 --create").exits(0);
+    let refused = world.run("demo").exits(2);
+    assert!(refused.stderr.contains("holds more than a demo"), "{}", refused.stderr);
+    assert_eq!(
+        std::fs::read_dir(world.folder())
+            .unwrap()
+            .filter(|file| { file.as_ref().unwrap().file_name().to_string_lossy().ends_with("demo.db") })
+            .count(),
+        1
+    );
+    world.run("status").exits(0);
+}
+
+#[test]
+fn a_clock_that_is_behind_the_store_is_warned_of() {
+    let world = World::playing("rows = 5");
+    world.run("collect apt_trade --months 2024-11 --regions 11110 --create").exits(0);
+    let quiet = world.run("collect apt_trade --months 2024-10 --regions 11110").exits(0);
+    assert!(!quiet.stderr.contains("a wrong clock"), "{}", quiet.stderr);
+    let store = rusqlite::Connection::open(world.folder().join("gapless.db")).unwrap();
+    store.execute("update partition set checked_at = '2199-01-01T00:00:00.000Z'", []).unwrap();
+    drop(store);
+    let told = world.run("collect apt_trade --months 2024-09 --regions 11110").exits(0);
+    assert!(told.stderr.contains("but the store was written at 2199-01-01"), "{}", told.stderr);
 }
 
 #[test]

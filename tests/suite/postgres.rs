@@ -184,6 +184,8 @@ fn a_role_without_rights_to_alter_collects_what_another_made_tables_for() {
     let refused = run_as(MONTHS).exits(7);
     assert!(refused.stdout.contains("gapless store migrate"), "{}", refused.stdout);
     let world = world.set("store.reader_role", &format!("{role}_reader"));
+    let told = world.run("store migrate apt_trade --collector nobody_of_this_name").exits(7).stderr;
+    assert!(told.contains("create role"), "{told}");
     let told = world.run(&format!("store migrate apt_trade --collector {role}")).exits(0).stdout;
     assert!(told.contains("may collect"), "{told}");
     let run_as = |line: &str| world.run(&format!("{line} --store postgres://{role}@localhost/postgres?{options}"));

@@ -100,11 +100,38 @@ fn calls_are_kept_back_from_old_months_for_fresh_ones() {
     let old = "collect apt_trade --regions 11110 --months 2022-01..2024-12 --create --concurrency 1 --format json";
     let result = world.run(old).exits(6).json();
     let requests = world.requests().len();
-    assert!((20..=40).contains(&requests), "{requests} calls of 60, 20 of them kept back");
+    assert_eq!(requests, 39, "13 months of three pages; one more would take of the 20 that are kept back");
     let why = result["gaps"][0]["why"].as_str().unwrap();
     assert!(why.contains("of the day's 60 calls are used, and 20 are kept back for fresh months"), "{why}");
 
     let fresh = world.run("collect apt_trade --regions 11110 --months last:3 --format json").exits(0);
     assert_eq!(fresh.json()["partitions"]["complete"], 3);
     assert_eq!(world.requests().len(), requests + 9);
+}
+
+#[test]
+fn the_reserve_is_kept_to_the_call() {
+    let world = World::playing("rows = 5\nlatency_ms = 5").set("providers.data_go_kr.daily_calls", "30");
+    let old = "collect apt_trade --regions 11110 --months 2022-01..2024-12 --create --concurrency 4 --format json";
+    let world = world.set("providers.data_go_kr.reserve_calls", "1000");
+    world.run(old).exits(6);
+    assert_eq!(world.requests().len(), 0, "more are kept back than there are");
+    let world = world.set("providers.data_go_kr.reserve_calls", "10");
+    let dry = world.run(&old.replace("--format json", "--dry-run")).exits(0).stdout;
+    assert!(dry.contains("36 calls expected") && dry.contains("2 nights"), "{dry}");
+    let result = world.run(old).exits(6).json();
+    assert_eq!(world.requests().len(), 20, "all but the reserve");
+    let why = result["gaps"][0]["why"].as_str().unwrap();
+    assert!(why.contains("20 of the day's 30 calls are used, and 10 are kept back"), "{why}");
+    world.run("collect apt_trade --regions 11110 --months last:3").exits(0);
+    assert_eq!(world.requests().len(), 23);
+    assert_eq!(world.query("select calls from api_state"), [["23"]]);
+}
+
+#[test]
+fn a_dry_run_tells_of_a_quota_that_is_spent() {
+    let world = World::playing("rows = 5\n[quota]\ndaily_calls = 1");
+    world.run("collect apt_trade --regions 11110 --months 2024-01..2024-03 --create").exits(6);
+    let told = world.run("collect apt_trade --regions 11110 --months 2024-01..2024-03 --dry-run").exits(0);
+    assert!(told.stderr.contains("apt_trade is left alone until "), "{}", told.stderr);
 }

@@ -35,6 +35,7 @@ pub fn passes(error: &StoreError) -> bool {
             | DatabaseFailure::LoginRefused
             | DatabaseFailure::TlsRefused
             | DatabaseFailure::RightMissing
+            | DatabaseFailure::RoleMissing
             | DatabaseFailure::Depended
             | DatabaseFailure::Unforeseen => false,
         },
@@ -76,6 +77,7 @@ fn of_code(code: &str) -> DatabaseFailure {
         "53100" => DatabaseFailure::DiskFull,
         "28000" | "28P01" | "3D000" => DatabaseFailure::LoginRefused,
         "42501" => DatabaseFailure::RightMissing,
+        "42704" => DatabaseFailure::RoleMissing,
         "2BP01" => DatabaseFailure::Depended,
         "58030" => DatabaseFailure::DiskFailed,
         "XX001" | "XX002" => DatabaseFailure::Damaged,
