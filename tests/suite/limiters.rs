@@ -57,8 +57,8 @@ fn use_seconds() -> u64 {
     std::env::var("GAPLESS_TEST_USE_SECONDS").map_or(15, |seconds| seconds.parse().expect("a number of seconds"))
 }
 
-fn check(judged: Judged) {
-    let Judged { preset, truth, share, kinds } = judged;
+fn check(judged: &Judged) {
+    let &Judged { preset, truth, share, kinds } = judged;
     let (world, limiter) = behind(preset);
     let probe = world.run("probe throughput apt_trade --partition 11110,2024-01 --format json --save");
     let report = probe.json();
@@ -129,45 +129,40 @@ fn events(seen: &[Seen]) -> usize {
     events
 }
 
-#[test]
-fn a_probe_finds_a_spacing_of_25_ms() {
-    check(Judged { preset: "nginx-leaky", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight"] });
+/// All at once: they wait most of the time, each before a server of its own.
+fn check_all(judged: &[Judged]) {
+    std::thread::scope(|scope| {
+        for judged in judged {
+            scope.spawn(move || check(judged));
+        }
+    });
 }
 
 #[test]
-fn a_probe_takes_a_quick_503_for_the_refusal_it_is() {
-    check(Judged { preset: "nginx-leaky-503", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight"] });
-}
-
-#[test]
-fn a_probe_stays_below_the_rate_from_which_a_source_queues() {
-    check(Judged { preset: "nginx-shape", truth: 40.0, share: 0.6, kinds: &["queue", "none"] });
-}
-
-#[test]
-fn a_probe_finds_a_rate_with_calls_saved_up() {
-    // So many are saved up that 400 calls may not use them up.
-    check(Judged { preset: "nginx-burst", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight", "none"] });
+fn a_probe_finds_what_nginx_bears() {
+    check_all(&[
+        Judged { preset: "nginx-leaky", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight"] },
+        Judged { preset: "nginx-leaky-503", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight"] },
+        // It answers more slowly instead of refusing.
+        Judged { preset: "nginx-shape", truth: 40.0, share: 0.6, kinds: &["queue", "none"] },
+        // So many calls are saved up that 400 may not use them up.
+        Judged { preset: "nginx-burst", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight", "none"] },
+    ]);
 }
 
 #[test]
 fn a_probe_finds_a_cap_on_calls_in_flight() {
-    check(Judged { preset: "nginx-conn", truth: FOUR_IN_FLIGHT, share: 0.6, kinds: &["in_flight", "rate"] });
+    check(&Judged { preset: "nginx-conn", truth: FOUR_IN_FLIGHT, share: 0.6, kinds: &["in_flight", "rate"] });
 }
 
 #[test]
-fn a_probe_finds_a_window_of_a_second() {
-    check(Judged { preset: "haproxy-window", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight"] });
-}
-
-#[test]
-fn a_probe_gets_banned_once_and_learns_from_it() {
-    check(Judged { preset: "haproxy-ban", truth: 40.0, share: 0.45, kinds: &["ban"] });
-}
-
-#[test]
-fn a_probe_reads_a_refusal_under_status_200() {
-    check(Judged { preset: "haproxy-envelope", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight"] });
+fn a_probe_finds_what_haproxy_bears_and_is_banned_once_at_most() {
+    check_all(&[
+        Judged { preset: "haproxy-window", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight"] },
+        Judged { preset: "haproxy-ban", truth: 40.0, share: 0.45, kinds: &["ban"] },
+        // Refusals under status 200.
+        Judged { preset: "haproxy-envelope", truth: 40.0, share: 0.6, kinds: &["rate", "in_flight"] },
+    ]);
 }
 
 #[test]
