@@ -12,7 +12,8 @@ use crate::store::Store;
 use crate::store::error::StoreError;
 use crate::store::state::BreakerChange;
 
-/// Enters what becomes of breakers into the ledger, as soon as it happens: the next run begins with what this one left.
+/// Enters what becomes of breakers, and how long an API is to be left alone, into the ledger as soon as it happens: the next
+/// run begins with what this one left, and other hosts hear of it.
 pub struct BreakerLedger {
     /// By dataset.
     key_ids: HashMap<Name, String>,
@@ -22,6 +23,7 @@ pub struct BreakerLedger {
 
 enum Entry {
     Change(BreakerChange),
+    Block { dataset: Name, key_id: String, until: Timestamp, why: String },
     NoMore,
 }
 
@@ -35,8 +37,12 @@ impl BreakerLedger {
     ) -> (Arc<Self>, JoinHandle<Result<(), StoreError>>) {
         let (changes, mut heard) = mpsc::unbounded_channel();
         let written = tokio::spawn(async move {
-            while let Some(Entry::Change(change)) = heard.recv().await {
-                store.record_breaker(run, &change).await?;
+            while let Some(entry) = heard.recv().await {
+                match entry {
+                    Entry::Change(change) => store.record_breaker(run, &change).await?,
+                    Entry::Block { dataset, key_id, until, why } => store.block(&dataset, &key_id, until, &why).await?,
+                    Entry::NoMore => break,
+                }
             }
             Ok(())
         });
@@ -52,17 +58,24 @@ impl BreakerLedger {
 
 impl Listener for BreakerLedger {
     fn hear(&self, event: &Event) {
-        let Event::BreakerChanged { dataset, state, until, openings, why, .. } = event else { return };
-        let Some(key_id) = self.key_ids.get(dataset) else { return };
-        let change = BreakerChange {
-            dataset: dataset.clone(),
-            key_id: key_id.clone(),
-            changed_at: (self.now)(),
-            state: *state,
-            open_until: *until,
-            openings: *openings,
-            why: why.clone(),
+        let (Event::BreakerChanged { dataset, .. } | Event::ApiBlocked { dataset, .. }) = event else { return };
+        let Some(key_id) = self.key_ids.get(dataset).cloned() else { return };
+        let dataset = dataset.clone();
+        let entry = match event {
+            Event::BreakerChanged { state, until, openings, why, .. } => Entry::Change(BreakerChange {
+                dataset,
+                key_id,
+                changed_at: (self.now)(),
+                state: *state,
+                open_until: *until,
+                openings: *openings,
+                why: why.clone(),
+            }),
+            Event::ApiBlocked { until: Some(until), why, .. } => {
+                Entry::Block { dataset, key_id, until: *until, why: why.clone() }
+            }
+            _ => return,
         };
-        self.changes.send(Entry::Change(change)).ok();
+        self.changes.send(entry).ok();
     }
 }

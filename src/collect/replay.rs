@@ -122,7 +122,7 @@ async fn settle(
     ending: Ending,
     now: fn() -> Timestamp,
 ) -> Result<Replayed, ReplayError> {
-    let (day, _) = source.day(now());
+    let day = source.day(now());
     let why = Some("kept answers read again".to_owned());
     let ended = desk.end(EndOrder { job, read, ending, why, store_wait: desk.waited(), day }).await?;
     Ok(match ended.settled {

@@ -66,12 +66,10 @@ impl Source {
         self.planned.as_ref().map_or(Planned::Anyhow, |ended| Planned::After(ended.get(&partition.key()).copied()))
     }
 
-    /// The provider's day at an instant, and the instant it ends.
-    pub fn day(&self, now: Timestamp) -> (Date, Timestamp) {
+    /// The provider's day.
+    pub fn day(&self, now: Timestamp) -> Date {
         let zone = TimeZone::get(&self.provider.zone).expect("checked with the definitions and settings");
-        let today = now.to_zoned_datetime(zone);
-        let midnight = today.tomorrow().and_then(|tomorrow| tomorrow.start_of_day());
-        (today.date(), midnight.map_or(Timestamp::MAX, |midnight| midnight.timestamp()))
+        now.to_zoned_datetime(zone).date()
     }
 
     /// The request for the page a walk asks for.

@@ -111,7 +111,7 @@ pub(super) async fn collect(
     // The place is kept until the end is known: it may say that the source is to be asked no more.
     let Worker { workshop, source, partition, place: _place, job, read, .. } = worker;
     let left = left.disbelieved(&source);
-    let (day, _) = source.day((workshop.now)());
+    let day = source.day((workshop.now)());
     let store_wait = workshop.desk.waited();
     let end = EndOrder { job: job.clone(), read, ending: left.ending.clone(), why: left.why, store_wait, day };
     let Ended { verdict, why, settled, suspicion } = workshop.desk.end(end).await?;
@@ -272,14 +272,7 @@ impl Worker {
                 Some(_) | None => Verdict::Short,
             },
             TroubleKind::Retry | TroubleKind::Garbled | TroubleKind::TooBig | TroubleKind::Invalid => Verdict::Failed,
-            TroubleKind::Spent => {
-                let (_, until) = self.source.day((self.workshop.now)());
-                let (dataset, key_id) = (self.source.dataset.id.clone(), self.source.key_id.clone());
-                self.workshop.desk.block(dataset, key_id, until, trouble.why.clone()).await?;
-                Verdict::Deferred
-            }
-            TroubleKind::SlowDown | TroubleKind::Later => Verdict::Deferred,
-            TroubleKind::Refused => Verdict::Deferred,
+            TroubleKind::Spent | TroubleKind::SlowDown | TroubleKind::Later | TroubleKind::Refused => Verdict::Deferred,
         };
         let blame = match trouble.kind {
             TroubleKind::Refused => Blame::Refused,

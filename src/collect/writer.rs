@@ -12,7 +12,6 @@ use crate::model::attempt::Attempt;
 use crate::model::body::KeptBody;
 use crate::model::event::{Event, Listener};
 use crate::model::job::{PageNumber, ReadNumber, RunId};
-use crate::model::name::Name;
 use crate::model::page::Page;
 use crate::model::partition::Partition;
 use crate::model::record::RowHash;
@@ -95,7 +94,6 @@ enum Write {
 enum Errand {
     Published { job: Job, reply: oneshot::Sender<Vec<RowHash>> },
     Accept { declared: Declared, partition: Partition, why: &'static str, reply: oneshot::Sender<()> },
-    Block { dataset: Name, key_id: String, until: Timestamp, why: String },
 }
 
 /// Orders that are taken in at once: an end to what the first of them waits for.
@@ -177,11 +175,6 @@ impl Desk {
     /// Publishes what is held of a partition, since the reason to hold it is gone.
     pub async fn accept(&self, declared: Declared, partition: Partition, why: &'static str) -> Result<(), WriterGone> {
         self.ask(|reply| Order::Errand(Errand::Accept { declared, partition, why, reply })).await
-    }
-
-    /// Remembers that an API is not to be asked before then.
-    pub async fn block(&self, dataset: Name, key_id: String, until: Timestamp, why: String) -> Result<(), WriterGone> {
-        self.send(Order::Errand(Errand::Block { dataset, key_id, until, why })).await
     }
 
     async fn send(&self, order: Order) -> Result<(), WriterGone> {
@@ -296,7 +289,6 @@ impl Scribe {
                 self.store.decide(&declared, &partition, decision).await?;
                 let _ = reply.send(());
             }
-            Errand::Block { dataset, key_id, until, why } => self.store.block(&dataset, &key_id, until, &why).await?,
         }
         Ok(())
     }

@@ -74,6 +74,20 @@ fn a_failing_partition_does_not_keep_the_others() {
 }
 
 /// A partition whose first answer asks to be left alone; says how long it was.
+#[test]
+fn a_long_wait_that_a_server_asked_for_is_kept_by_the_next_run() {
+    let away = r#"fault = [{ answer = { kind = "html", status = 503, retry_after = 3600 } }]"#;
+    let line = "collect apt_trade --months 2024-01 --regions 11110 --create --format json";
+    let world = World::playing(away);
+    world.run(line).exits(6);
+    let world = world.now_playing("rows = 5");
+    let told = world.run(line).exits(6).json();
+    assert_eq!(world.requests().len(), 0, "the hour is not over");
+    assert!(told["gaps"][0]["why"].as_str().unwrap().contains("503"), "{told}");
+    let status = world.run("status").exits(0).stdout;
+    assert!(status.contains("left alone until"), "{status}");
+}
+
 fn wait_after(retry_after: &str) -> Duration {
     let world = World::playing(&format!(
         r#"rows = 5

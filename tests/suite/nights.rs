@@ -198,7 +198,7 @@ impl Backfill {
     }
 
     async fn tasks(&self, store: &Store, source: &Arc<Source>) -> Vec<Task> {
-        let (refresh, month) = (Settings::defaults().refresh, Month::containing(source.day(now()).0));
+        let (refresh, month) = (Settings::defaults().refresh, Month::containing(source.day(now())));
         let circumstances = Circumstances { only: Only::Due, refresh, now: now(), month };
         let mut selected = select(&(), &self.wanted, &self.standings(store).await, circumstances).selected;
         order(&mut selected);
