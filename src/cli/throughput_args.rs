@@ -14,21 +14,21 @@ pub struct ThroughputArgs {
     #[arg(long = "partition", value_name = "P")]
     pub partitions: Vec<String>,
     /// Ask no more often than this
-    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(30..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 400, conflicts_with = "ladder", value_parser = clap::value_parser!(u32).range(30..=100_000))]
     pub max_calls: u32,
     /// Never ask faster, in calls a second; nor than nine tenths of a documented limit
-    #[arg(long, value_name = "N", default_value = "50", value_parser = positive)]
+    #[arg(long, value_name = "N", default_value = "50", conflicts_with = "ladder", value_parser = positive)]
     pub max_rps: f64,
     /// Never have more calls in flight
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 16, conflicts_with = "ladder", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_concurrency: u32,
     /// How long to wait, with single calls, until a source that refused answers again
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", conflicts_with = "ladder", value_parser = duration)]
     pub max_wait: Duration,
     /// Tries between the last rate that held and the first that did not
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=3))]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "ladder", value_parser = clap::value_parser!(u32).range(0..=3))]
     pub refine: u32,
-    /// A plain table instead: calls in flight and calls a second of each row
+    /// A plain table instead, bounded by `--calls`: calls in flight and calls a second of each row
     #[arg(long, value_name = "N:RPS,…", num_args = 0..=1, default_missing_value = "2:40,4:40,6:40,6:60")]
     pub ladder: Option<String>,
     /// Calls of each row of the plain table

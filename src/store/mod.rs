@@ -94,7 +94,6 @@ impl Store {
         !self.engine.is_of_one_run()
     }
 
-    /// Ends all reads and writes and waits until the files are closed.
     /// Closes a store that tasks had a part of. Where one still has, whoever opens it next folds in what it left.
     pub async fn close_shared(store: Arc<Self>) {
         if let Some(store) = Arc::into_inner(store) {
@@ -102,6 +101,7 @@ impl Store {
         }
     }
 
+    /// Ends all reads and writes and waits until the files are closed.
     pub async fn close(self) {
         self.engine.close().await;
     }

@@ -122,6 +122,11 @@ fn the_plain_table_has_a_row_for_each_pair() {
     let achieved = report["steps"][0]["sent"].as_f64().unwrap();
     assert!((19.0..=20.1).contains(&achieved), "{achieved}");
     world.run("probe throughput apt_trade --ladder 2-40").exits(2);
+    // What bounds a search does not bound the table, and is not passed over either.
+    for bound in ["--max-calls 30", "--max-rps 5", "--max-concurrency 1", "--max-wait 1s", "--refine 0"] {
+        let run = world.run(&format!("probe throughput apt_trade --ladder 2:20 --dry-run {bound}")).exits(2);
+        assert!(run.stderr.contains("cannot be used with"), "{bound}: {}", run.stderr);
+    }
     let run = world.run("probe throughput apt_trade --ladder").exits(2);
     assert!(run.stderr.contains("1,620 calls are more than a tenth of the day's 10,000"), "{}", run.stderr);
 }
