@@ -91,7 +91,7 @@ pub async fn daily_calls(
     let salt = Store::salt(&store).await?;
     let allowance = Allowance {
         dataset: dataset.id.clone(),
-        key_id: key.map_or_else(|| "none".to_owned(), |key| key.id(&salt)),
+        key_id: ServiceKey::id_of(key, &salt),
         daily_calls: provider.daily_calls,
         zone: ProviderLimits::of(provider).zone,
     };

@@ -7,6 +7,7 @@ use crate::caller::{Answer, Places, ProviderLimits};
 use crate::collect::ration::{Allowance, DailyCalls};
 use crate::definition::dataset::Dataset;
 use crate::model::partition::Partition;
+use crate::model::secret::ServiceKey;
 use crate::report::exit::Exit;
 use crate::report::number::{counted, grouped};
 use crate::report::output::printable;
@@ -44,7 +45,7 @@ pub async fn run(args: &AuditArgs, setup: &Setup, terminal: &Terminal) -> Result
         let provider = setup.provider_of(dataset);
         let key = setup.key(provider)?;
         let limits = ProviderLimits::of(provider);
-        let key_id = key.as_ref().map_or_else(|| "none".to_owned(), |key| key.id(&salt));
+        let key_id = ServiceKey::id_of(key.as_ref(), &salt);
         let (daily_calls, zone) = (provider.daily_calls, limits.zone.clone());
         let allowance = Allowance { dataset: dataset.id.clone(), key_id, daily_calls, zone };
         let calls = Arc::new(DailyCalls::new(store.clone(), Timestamp::now, vec![allowance]));

@@ -120,7 +120,7 @@ async fn sources(
         let declared = store.declare(dataset, now).await?;
         let dialect = setup.catalog.dialect(&provider.dialect).expect("checked with the definitions");
         let key = keys[&provider.id].clone();
-        let key_id = key.as_ref().map_or_else(|| "none".to_owned(), |key| key.id(&salt));
+        let key_id = ServiceKey::id_of(key.as_ref(), &salt);
         let past = if store.has_rows(&dataset.id).await? { Past::HadRows } else { Past::NeverHadRows };
         let source = Source::new(dataset.clone(), provider.clone(), dialect.clone(), key, key_id, declared, past);
         let source = if store.is_shared() { source.planned_on(&store.states(&dataset.id).await?) } else { source };

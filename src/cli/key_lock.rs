@@ -21,7 +21,7 @@ const CONTEXT: &[u8; 32] = b"gapless: one pacer for each key.";
 impl KeyLock {
     /// Takes the lock at once or not at all; `folder` is the same for all programs of the user.
     pub fn try_take(provider: &Provider, key: Option<&ServiceKey>, folder: &std::path::Path) -> Result<Self, CliError> {
-        let key_id = key.map_or_else(|| "none".to_owned(), |key| key.id(CONTEXT));
+        let key_id = ServiceKey::id_of(key, CONTEXT);
         let host = blake3::hash(provider.base_url.as_bytes()).to_hex();
         // A file of another user in a shared folder could not be opened.
         let user = std::fs::metadata("/proc/self").map_or(0, |own| own.uid());

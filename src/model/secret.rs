@@ -94,6 +94,11 @@ impl ServiceKey {
         blake3::keyed_hash(salt, self.exposed().as_bytes()).to_hex()[..16].to_owned()
     }
 
+    /// The same for a source that may need no key: then it is `none`.
+    pub fn id_of(key: Option<&Self>, salt: &[u8; 32]) -> String {
+        key.map_or_else(|| "none".to_owned(), |key| key.id(salt))
+    }
+
     fn exposed(&self) -> &str {
         self.decoded.expose_secret()
     }
