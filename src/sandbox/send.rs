@@ -98,15 +98,18 @@ pub(super) async fn send(
             let line = format!("x-filler: {}\r\n", "a".repeat(1024 - "x-filler: \r\n".len()));
             let head = head.with(&format!("{}{}", line.repeat(*kib), length(body.len())));
             finish(stream, head.as_bytes(), body, presence).await?;
+            return Ok(after);
         }
         Some(Wire::GzipBomb { mib }) => {
             let bomb = gzip_bomb(*mib);
             let head = head.with(&format!("content-encoding: gzip\r\n{}", length(bomb.len())));
             finish(stream, head.as_bytes(), &bomb, presence).await?;
+            return Ok(after);
         }
         Some(Wire::GzipLabel {}) => {
             let head = head.with(&format!("content-encoding: gzip\r\n{}", length(body.len())));
             finish(stream, head.as_bytes(), body, presence).await?;
+            return Ok(after);
         }
         Some(Wire::Oversize { mib, framing }) => {
             let head = match framing {

@@ -175,6 +175,18 @@ async fn a_plain_body_can_be_labelled_as_packed() {
     assert_eq!((header(&got.head, "content-encoding"), got.body), (Some("gzip"), whole));
 }
 
+/// A client that took the promise at its word would send its next request to nobody.
+#[tokio::test]
+async fn a_connection_that_gave_a_whole_answer_stays_as_it_said() {
+    for wire in [r#"{ kind = "gzip_label" }"#, r#"{ kind = "gzip_bomb", mib = 1 }"#, r#"{ kind = "long_head", kib = 8 }"#] {
+        let (_portal, mut client, _) = faced(wire).await;
+        for _ in 0..2 {
+            assert_eq!(header(&client.answer().await.head, "connection"), Some("keep-alive"), "{wire}");
+            client.ask(&page(1, 10)).await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_connection_can_close_though_it_said_it_would_stay() {
     let (_portal, mut client, whole) = faced(r#"{ kind = "close_after" }"#).await;
