@@ -11,6 +11,7 @@ mod left;
 mod panic;
 mod queue;
 pub mod ration;
+pub mod recheck;
 pub mod replay;
 pub mod sharing;
 pub mod source;

@@ -2,10 +2,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::decode::{self, RawAnswer, Reading};
 use crate::model::body::KeptBody;
 use crate::model::job::{PageNumber, ReadNumber};
-use crate::model::outcome::Judgement;
 use crate::model::page::Page;
 use crate::model::partition::Partition;
 use crate::model::verdict::Verdict;
@@ -16,6 +14,7 @@ use crate::store::Store;
 use crate::store::error::StoreError;
 use crate::store::job::{Claim, Job, Planned, Settled, Started};
 
+use super::recheck::page_of;
 use super::source::Source;
 use super::writer::{Desk, EndOrder, PageOrder, WriterGone};
 
@@ -63,7 +62,8 @@ pub async fn replay(
     let mut walk = Walk::new(source.page_rules(max_pages));
     let mut ending = None;
     for (number, body) in (1..).map(PageNumber).zip(bodies) {
-        let Some(page) = read(source, &body) else { break };
+        let read = body.raw().and_then(|raw| page_of(raw, &source.dataset, &source.dialect));
+        let Some(page) = read else { break };
         let step = walk.take(&page);
         store_page(desk, &job, read_number, number, page, body).await?;
         match step {
@@ -86,20 +86,6 @@ async fn kept_bodies(source: &Source, partition: &Partition, store: &Store) -> R
         bodies.push(body);
     }
     Ok(Some(bodies))
-}
-
-/// The page a kept answer is; `None` when it is damaged, or no page by the definition of now.
-fn read(source: &Source, body: &KeptBody) -> Option<Page> {
-    let answer = RawAnswer { status: 200, content_type: None, retry_after: None, body: body.raw()?.into() };
-    let reading = Reading { records: &source.dataset.records, volatile: &source.dataset.volatile };
-    match decode::judge(&answer, &source.dialect, &reading) {
-        Judgement::Page(page) => Some(page),
-        Judgement::Empty(mut page) => {
-            page.total.get_or_insert(0);
-            Some(page)
-        }
-        Judgement::Trouble(_) => None,
-    }
 }
 
 async fn store_page(

@@ -47,6 +47,17 @@ pub enum Fault {
         job: JobId,
         page: PageNumber,
     },
+    /// Rows of a page have other values than its kept answer.
+    ValuesChanged {
+        job: JobId,
+        page: PageNumber,
+        rows: u64,
+    },
+    /// The kept answer is whole, and is no page of its dataset.
+    BodyOfNoRows {
+        job: JobId,
+        page: PageNumber,
+    },
     /// A body of a page that the ledger does not know, or of a snapshot that was dropped.
     BodyOfNoPage {
         job: JobId,
@@ -108,6 +119,12 @@ impl fmt::Display for Fault {
                 write!(f, "job {job} received {received} rows, its pages hold {pages}")
             }
             Self::BodyDamaged { job, page } => write!(f, "the kept body of page {page} of job {job} is damaged"),
+            Self::ValuesChanged { job, page, rows } => {
+                write!(f, "{rows} rows of page {page} of job {job} have other values than its kept answer")
+            }
+            Self::BodyOfNoRows { job, page } => {
+                write!(f, "the kept answer of page {page} of job {job} cannot be read as a page of its dataset")
+            }
             Self::BodyOfNoPage { job, page } => {
                 write!(f, "a body is kept of page {page} of job {job}, which the ledger does not keep")
             }

@@ -25,7 +25,8 @@ struct Inner {
 }
 
 impl Declared {
-    pub(super) fn new(dataset: &Dataset) -> Self {
+    /// A dataset whose tables were made by this very definition: [`super::Store::declare`] makes them.
+    pub fn new(dataset: &Dataset) -> Self {
         let mut by_field: HashMap<Box<str>, Vec<usize>> = HashMap::new();
         for (position, column) in dataset.columns.iter().enumerate() {
             for field in fields(column) {

@@ -1,9 +1,12 @@
 use std::collections::VecDeque;
 
 use super::Store;
+use super::dataset::Declared;
 use super::error::StoreError;
+use super::ledger::values;
 use crate::model::body::KeptBody;
 use crate::model::job::{JobId, PageNumber, ReadNumber};
+use crate::model::page::Page;
 
 /// The answers that a snapshot was read from, one page after another. Holds one body at a time.
 #[derive(Debug)]
@@ -30,6 +33,12 @@ impl<'s> KeptPages<'s> {
     /// Pages that are still to come.
     pub fn left(&self) -> usize {
         self.left.len()
+    }
+
+    /// Rows of a page that are stored with other values than `page`, read from its kept answer, has.
+    pub async fn differing_rows(&self, declared: &Declared, number: PageNumber, page: &Page) -> Result<u64, StoreError> {
+        let place = (self.job, self.read, number);
+        self.store.engine.read(|tx| values::differing(tx, declared, place, page)).await
     }
 
     /// The next page; `None` after the last.

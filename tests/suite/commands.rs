@@ -279,6 +279,50 @@ fn audit_names_the_partition_that_was_changed_by_hand() {
 }
 
 #[test]
+fn audit_names_the_page_whose_values_were_changed_by_hand() {
+    let world = World::playing("rows = 250");
+    world.run(TWO_MONTHS).exits(0);
+    let by_hand = |sql: &str| rusqlite::Connection::open(world.folder().join("gapless.db")).unwrap().execute(sql, []).unwrap();
+    let of = "where region = '11110' and month = '2024-02' and _page = 2 and _ordinal in (3, 100)";
+    for column in ["deal_amount = deal_amount + 1", "apt_nm = 'another'", "exclu_use_ar = null", "_extra = '{}'"] {
+        let (name, _) = column.split_once(" = ").unwrap();
+        by_hand(&format!("create table before as select _ordinal as o, {name} as v from apt_trade_rows {of}"));
+        assert_eq!(by_hand(&format!("update apt_trade_rows set {column} {of}")), 2);
+
+        let run = world.run("audit").exits(7);
+
+        let expected = "apt_trade region=11110,month=2024-02: 2 rows of page 2 of job 2 have other values than its kept answer\n";
+        assert!(run.stdout.starts_with(expected), "{column}: {}", run.stdout);
+        assert!(run.stdout.contains("1 fault found"), "{column}: {}", run.stdout);
+        by_hand(&format!("update apt_trade_rows set {name} = (select v from before where o = _ordinal) {of}"));
+        by_hand("drop table before");
+        world.run("audit").exits(0);
+    }
+}
+
+#[test]
+fn audit_says_which_values_it_could_not_compare() {
+    let world = World::playing("rows = 250").set("store.keep_bodies", "false");
+    world.run(TWO_MONTHS).exits(0);
+    let run = world.run("audit").exits(0);
+    assert!(
+        run.stdout.starts_with("apt_trade: values of 2 partitions not compared, whose answers are not kept\n"),
+        "{}",
+        run.stdout
+    );
+    let world = World::playing("rows = 250");
+    world.run(TWO_MONTHS).exits(0);
+    let definition = world.folder().join("gapless.d/datasets/apt_trade.toml");
+    let grown =
+        std::fs::read_to_string(&definition).unwrap() + "\n[[column]]\nid = \"more\"\nfield = \"more\"\ntype = \"text\"\n";
+    std::fs::write(&definition, grown).unwrap();
+    let run = world.run("audit").exits(0);
+    let expected =
+        "apt_trade: values of 2 partitions not compared, collected by an earlier definition; `gapless replay apt_trade` reads";
+    assert!(run.stdout.starts_with(expected), "{}", run.stdout);
+}
+
+#[test]
 fn a_backup_has_all_that_the_store_has_and_overwrites_nothing() {
     let world = World::playing("rows = 250");
     world.run(TWO_MONTHS).exits(0);

@@ -193,7 +193,7 @@ fn row_columns(layout: &Layout) -> Vec<BulkColumn> {
     axes.chain(columns).chain(bulk(&own)).collect()
 }
 
-fn kind_of(kind: ColumnType) -> ValueKind {
+pub(super) fn kind_of(kind: ColumnType) -> ValueKind {
     match kind {
         ColumnType::Text | ColumnType::Code | ColumnType::Month | ColumnType::Time | ColumnType::Json => Text,
         ColumnType::Date => Date,
@@ -207,7 +207,8 @@ fn bulk(columns: &[(&str, ValueKind)]) -> Vec<BulkColumn> {
     columns.iter().map(|(name, kind)| BulkColumn::new(name, *kind)).collect()
 }
 
-fn select(table: &str, columns: &[BulkColumn], rest: &str) -> String {
+/// A query whose cells are as values are told, dates as texts.
+pub(super) fn select(table: &str, columns: &[BulkColumn], rest: &str) -> String {
     let names = columns.iter().map(|column| match column.kind {
         Date => format!("cast(\"{}\" as text)", column.name),
         Text | Integer | Real | Boolean | Bytes => format!("\"{}\"", column.name),

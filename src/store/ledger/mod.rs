@@ -21,3 +21,4 @@ mod spelling;
 pub mod states;
 pub mod tables;
 pub mod takeover;
+pub mod values;

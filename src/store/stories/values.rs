@@ -1,9 +1,12 @@
 use super::stories;
 use super::world::{MAX_AGE, SentRow, World, dataset, page};
+use crate::model::job::PageNumber;
 use crate::model::name::Name;
+use crate::model::page::Page;
 use crate::model::partition::Partition;
 use crate::model::tree::NodeKind::{Array, Boolean, Null, Number, Object, Text};
 use crate::model::verdict::Verdict;
+use crate::store::dataset::Declared;
 use crate::store::job::{JobStart, Planned};
 
 const STORED: &str = "select apt, amount, area, dealt_on, detail, _unparsed, _extra from apt_trade_rows";
@@ -13,6 +16,7 @@ stories![
     hostile_texts_are_only_texts,
     identical_rows_of_a_page_are_all_kept,
     hostile_values_of_every_type_are_stored_alike,
+    values_that_are_not_those_of_their_answer_are_counted,
 ];
 
 /// A column of every type.
@@ -218,15 +222,10 @@ async fn dump_of_hostile_values(world: &mut World) -> Vec<String> {
         fields.collect::<SentRow<'_>>()
     };
     let rows: Vec<SentRow<'_>> = values.map(row).collect();
-    let now = world.now();
-    let declared = world.store.declare(&dataset(EVERY_TYPE), now).await.unwrap();
-    let partition = Partition::new([(Name::literal("kind"), "all")]);
-    let start =
-        JobStart { run: world.run, declared: &declared, partition: &partition, planned: Planned::Anyhow, max_age: MAX_AGE, now };
-    let job = world.store.start_job(start).await.unwrap().started().unwrap().job;
-    world.page(&job, 1, 1, &page(&rows)).await;
-    world.end(&job, Verdict::Complete, rows.len() as u64).await;
+    let sent = page(&rows);
+    collected(world, &sent).await;
     assert_eq!(world.store.audit().await.unwrap(), []);
+    assert_eq!(differing_rows(world, &sent).await, 0);
     let mut dump = world
         .select(
             "select _ordinal, a_text, a_code, an_integer, a_decimal, a_date, a_month, a_time, a_boolean, a_json, \
@@ -251,4 +250,71 @@ async fn hostile_values_of_every_type_are_stored_alike(mut world: World) {
     for (here, there) in here.iter().zip(dump_of_hostile_values(&mut world).await) {
         assert_eq!(*here, there);
     }
+}
+
+/// A job of this one page, of a dataset with a column of each type.
+async fn collected(world: &mut World, sent: &Page) {
+    let now = world.now();
+    let declared = world.store.declare(&dataset(EVERY_TYPE), now).await.unwrap();
+    let partition = all_kinds();
+    let start =
+        JobStart { run: world.run, declared: &declared, partition: &partition, planned: Planned::Anyhow, max_age: MAX_AGE, now };
+    let job = world.store.start_job(start).await.unwrap().started().unwrap().job;
+    world.page(&job, 1, 1, sent).await;
+    world.end(&job, Verdict::Complete, sent.rows()).await;
+}
+
+fn all_kinds() -> Partition {
+    Partition::new([(Name::literal("kind"), "all")])
+}
+
+async fn differing_rows(world: &World, sent: &Page) -> u64 {
+    let declared = Declared::new(&dataset(EVERY_TYPE));
+    let kept = world.store.kept_pages(&declared, &all_kinds()).await.unwrap().expect("it was collected");
+    kept.differing_rows(&declared, PageNumber(1), sent).await.unwrap()
+}
+
+async fn values_that_are_not_those_of_their_answer_are_counted(mut world: World) {
+    let of_each_type: SentRow<'_> = vec![
+        ("a_text", Text, "text"),
+        ("a_code", Text, "007"),
+        ("an_integer", Text, "7"),
+        ("a_decimal", Text, "7.5"),
+        ("a_date", Text, "2024-03-09"),
+        ("a_month", Text, "2024-03"),
+        ("a_time", Text, "23:59"),
+        ("a_boolean", Text, "Y"),
+        ("a_json", Text, "[1]"),
+        ("no_column", Text, "extra"),
+    ];
+    let without_any: SentRow<'_> = vec![("an_integer", Text, "seven")];
+    let sent = page(&[without_any.clone(), of_each_type.clone(), of_each_type, without_any]);
+    collected(&mut world, &sent).await;
+    assert_eq!(differing_rows(&world, &sent).await, 0);
+    let others = [
+        ("a_text", "'Text'"),
+        ("a_code", "'7'"),
+        ("an_integer", "8"),
+        ("a_decimal", "7.25"),
+        ("a_date", "'2024-03-10'"),
+        ("a_month", "'2024-04'"),
+        ("a_time", "'23:58'"),
+        ("a_boolean", "not a_boolean"),
+        ("a_json", "'[2]'"),
+        ("_unparsed", "'{}'"),
+        ("_extra", "'{}'"),
+    ];
+    for (column, other) in others {
+        for value in [other, "null"].into_iter().filter(|value| (column, *value) != ("_unparsed", "null")) {
+            world.tampered(&format!("update every_type_rows set {column} = {value} where _ordinal = 3")).await;
+            assert_eq!(differing_rows(&world, &sent).await, 1, "{column} = {value}");
+            let twin = format!("(select {column} from every_type_rows where _ordinal = 2)");
+            world.tampered(&format!("update every_type_rows set {column} = {twin} where _ordinal = 3")).await;
+            assert_eq!(differing_rows(&world, &sent).await, 0, "{column} as it was");
+        }
+    }
+    world.tampered("delete from every_type_rows where _ordinal = 2").await;
+    assert_eq!(differing_rows(&world, &sent).await, 0, "a row that is missing is for the audit of the ledger");
+    world.tampered("update every_type_rows set _ordinal = 9 where _ordinal = 4").await;
+    assert_eq!(differing_rows(&world, &sent).await, 1, "a row at a place the answer has not");
 }
