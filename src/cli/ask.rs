@@ -11,8 +11,7 @@ use crate::definition::catalog::Catalog;
 use crate::definition::dataset::Dataset;
 use crate::definition::provider::Provider;
 use crate::model::attempt::CallLabel;
-use crate::model::event::Listeners;
-use crate::model::job::{JobId, PageNumber, ReadNumber};
+use crate::model::job::{JobId, PageNumber, ReadNumber, RunId};
 use crate::model::partition::Partition;
 use crate::model::secret::ServiceKey;
 use crate::report::log::Log;
@@ -58,8 +57,14 @@ pub fn first_page(
     }
 }
 
-/// A caller for single calls: one retry at most.
+/// A caller for single calls of this process alone.
 pub fn caller(setup: &Setup, providers: Vec<ProviderLimits>, ration: Arc<dyn Ration>) -> Result<Caller, CliError> {
+    let (clock, listener) = (Clock::precise(), Arc::new(Log));
+    caller_in(setup, providers, Surroundings { clock, random: Arc::new(fastrand::f64), listener, ration, slots: None })
+}
+
+/// A caller for single calls: one retry at most.
+pub fn caller_in(setup: &Setup, providers: Vec<ProviderLimits>, surroundings: Surroundings) -> Result<Caller, CliError> {
     let mut retry = setup.settings.retry.clone();
     retry.max_retries = retry.max_retries.min(1);
     let settings = CallerSettings {
@@ -71,8 +76,6 @@ pub fn caller(setup: &Setup, providers: Vec<ProviderLimits>, ration: Arc<dyn Rat
         max_calls: None,
         max_runtime: None,
     };
-    let listener = Arc::new(Listeners(vec![Arc::new(Log)]));
-    let surroundings = Surroundings { clock: Clock::precise(), random: Arc::new(fastrand::f64), listener, ration, slots: None };
     Caller::new(settings, surroundings).map_err(|error| CliError::usage(error.to_string()))
 }
 
@@ -96,4 +99,19 @@ pub async fn daily_calls(
         zone: ProviderLimits::of(provider).zone,
     };
     Ok(Some(Arc::new(DailyCalls::new(Arc::new(store), Timestamp::now, vec![allowance]))))
+}
+
+/// A run on whatever host that asks the provider with the same key at this moment, where the store knows of other hosts.
+pub async fn run_at_work(setup: &Setup, provider: &Provider, key: Option<&ServiceKey>) -> Result<Option<RunId>, CliError> {
+    let url = setup.store_url()?;
+    if !Store::exists(&url).await? {
+        return Ok(None);
+    }
+    let store = setup.open_store(&url, OpenMode::ReadOnly).await?;
+    let first = match store.limits() {
+        Some(limits) => limits.runs_at_work(&provider.id, &ServiceKey::id_of(key, &store.salt().await?)).await?.first().copied(),
+        None => None,
+    };
+    store.close().await;
+    Ok(first)
 }

@@ -68,11 +68,9 @@ pub async fn collect(args: &CollectArgs, setup: &Setup, terminal: &Terminal) -> 
     }
     let file = StoreFile::of(&url)?;
     let lock = store.try_lock(&format!("process {}, begun {now:.0}", std::process::id()))?;
-    // Another folder for each place a run is begun in would be another lock.
-    let folder = setup.variable("TMPDIR").map(Path::new).filter(|folder| folder.is_absolute()).unwrap_or(Path::new("/tmp"));
     let key_locks = providers
         .values()
-        .map(|provider| KeyLock::try_take(provider, keys[&provider.id].as_ref(), folder))
+        .map(|provider| KeyLock::try_take(provider, keys[&provider.id].as_ref(), setup))
         .collect::<Result<Vec<_>, _>>()?;
     for list in setup.catalog.region_lists() {
         store.declare_regions(list, now).await?;

@@ -1,12 +1,13 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::definition::provider::Provider;
 use crate::model::secret::ServiceKey;
 use crate::report::exit::Exit;
 
 use super::error::CliError;
+use super::setup::Setup;
 
 /// The right of one user of this host to ask a provider with one key: two runs with a pacer each would together be too fast.
 ///
@@ -19,8 +20,11 @@ pub struct KeyLock {
 const CONTEXT: &[u8; 32] = b"gapless: one pacer for each key.";
 
 impl KeyLock {
-    /// Takes the lock at once or not at all; `folder` is the same for all programs of the user.
-    pub fn try_take(provider: &Provider, key: Option<&ServiceKey>, folder: &std::path::Path) -> Result<Self, CliError> {
+    /// Takes the lock at once or not at all.
+    pub fn try_take(provider: &Provider, key: Option<&ServiceKey>, setup: &Setup) -> Result<Self, CliError> {
+        // Another folder for each place a run is begun in would be another lock.
+        let folder = setup.variable("TMPDIR").map(Path::new).filter(|folder| folder.is_absolute());
+        let folder = folder.unwrap_or(Path::new("/tmp"));
         let key_id = ServiceKey::id_of(key, CONTEXT);
         let host = blake3::hash(provider.base_url.as_bytes()).to_hex();
         // A file of another user in a shared folder could not be opened.

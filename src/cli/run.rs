@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{Caller, CallerSettings, Clock, ProviderLimits, Slots, Surroundings};
+use crate::caller::{Caller, CallerSettings, ProviderLimits};
 use crate::collect::breakers::BreakerLedger;
 use crate::collect::conductor::{Conductor, Task};
 use crate::collect::harvest::Harvest;
 use crate::collect::ration::{Allowance, DailyCalls};
-use crate::collect::sharing::{Asked, Sharing};
+use crate::collect::sharing::Asked;
 use crate::collect::source::Source;
 use crate::collect::writer::{Keeping, Writer};
 use crate::model::breaker::BreakerState;
@@ -22,11 +22,11 @@ use crate::report::result::{Caps, RunResult};
 use crate::report::tally::Tally;
 use crate::settings::resolved::StoreSettings;
 use crate::store::Store;
-use crate::store::error::StoreError;
 use crate::store::job::Superseded;
 use crate::store::lock::CollectLock;
 use crate::store::state::to_come;
 
+use super::company::Company;
 use super::error::CliError;
 use super::signal::{self, Ending};
 use super::terminal::Terminal;
@@ -70,25 +70,11 @@ impl Run<'_> {
         let key_ids = self.tasks.iter().map(|Task { source, .. }| (source.dataset.id.clone(), source.key_id.clone())).collect();
         let (breakers, breakers_kept) = BreakerLedger::start(self.store.clone(), id, key_ids, Timestamp::now);
         let heard: Vec<Arc<dyn Listener>> = vec![tally.clone(), progress.clone(), Arc::new(Log), breakers.clone()];
-        let mut listener: Arc<dyn Listener> = Arc::new(Listeners(heard));
-        let clock = Clock::precise();
-        let sharing = if self.shared_limits {
-            Sharing::join(&self.store, id, &clock, &self.calling.providers, asked(&self.tasks), Arc::clone(&listener)).await?
-        } else {
-            None
-        };
-        if let Some(sharing) = &sharing {
-            listener = Arc::new(Listeners(vec![listener, sharing.clone()]));
-        }
+        let listener = Arc::new(Listeners(heard));
+        let (limits, asked) = (&self.calling.providers, asked(&self.tasks));
+        let company = Company::join(&self.store, id, self.shared_limits, limits, asked, listener).await?;
         let calls = Arc::new(DailyCalls::new(self.store.clone(), Timestamp::now, allowances(&self.tasks)));
-        let surroundings = Surroundings {
-            clock,
-            random: Arc::new(fastrand::f64),
-            listener: Arc::clone(&listener),
-            ration: calls.clone(),
-            slots: sharing.clone().map(|sharing| sharing as Arc<dyn Slots>),
-        };
-        let caller = match Caller::new(self.calling, surroundings) {
+        let caller = match Caller::new(self.calling, company.surroundings(calls.clone())) {
             Ok(caller) => caller,
             Err(error) => {
                 // Else the next run would take this one for dead, and check the whole store.
@@ -97,23 +83,21 @@ impl Run<'_> {
             }
         };
         recall_blocks(&self.tasks, &self.store, &caller, started_at).await?;
-        if let Some(sharing) = &sharing {
-            sharing.begin(&caller).await?;
-        }
+        company.begin(&caller).await?;
         let keeping = Keeping {
             superseded: if self.keeping.keep_snapshots { Superseded::Kept } else { Superseded::Removed },
             bodies: self.keeping.keep_bodies,
         };
         // While as many are stored as may be in flight, as many may come in.
         let room = (self.caps.concurrency as usize).clamp(2, 16) * 2;
-        let writer = Writer::start(self.store.clone(), id, keeping, room, Timestamp::now, listener.clone())
+        let writer = Writer::start(self.store.clone(), id, keeping, room, Timestamp::now, company.listener.clone())
             .map_err(|source| CliError::local("the writer cannot be started", source))?;
         let stop = CancellationToken::new();
         let ending = Ending::default();
         let conductor = Conductor {
             caller: caller.clone(),
             desk: writer.desk(),
-            listener,
+            listener: company.listener.clone(),
             max_pages: self.max_pages,
             pages_ahead: self.pages_ahead,
             now: Timestamp::now,
@@ -121,7 +105,7 @@ impl Run<'_> {
             stop: stop.clone(),
         };
 
-        let mut unshared = std::pin::pin!(unshared(sharing.as_deref(), &caller));
+        let mut parting = std::pin::pin!(company.parting(&caller));
         let mut work = std::pin::pin!(conductor.collect(self.tasks));
         let mut signals =
             std::pin::pin!(signal::watch(caller.clone(), stop, ending.clone(), self.max_runtime, |text| terminal.note(text)));
@@ -131,7 +115,7 @@ impl Run<'_> {
             tokio::select! {
                 collected = &mut work => break collected,
                 () = &mut signals => {}
-                error = &mut unshared => return Err(error.into()),
+                error = &mut parting => return Err(error.into()),
                 _ = draw.tick(), if terminal.bars.is_some() => progress.draw(Instant::now()),
                 _ = plain.tick(), if terminal.bars.is_none() => terminal.note(&progress.line(Instant::now())),
             }
@@ -157,14 +141,6 @@ impl Run<'_> {
         self.store.end_run(id, exit.code(), Timestamp::now()).await?;
         let counts = tally.counts();
         Ok((RunResult::new(id, exit, started_at, started.elapsed(), harvest, &counts, self.caps), exit))
-    }
-}
-
-/// Why the limits can be kept together with others no more; without others, it never comes to that.
-async fn unshared(sharing: Option<&Sharing>, caller: &Caller) -> StoreError {
-    match sharing {
-        Some(sharing) => sharing.watch(caller).await,
-        None => std::future::pending().await,
     }
 }
 

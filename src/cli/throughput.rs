@@ -22,13 +22,12 @@ use crate::report::number::{counted, grouped};
 use crate::report::plot;
 use crate::report::throughput::{head, next, note, result, row};
 use crate::settings::breaker::Breakers;
-use crate::settings::layer::read_file;
-use crate::settings::saved::{Saved, saved_beside, with_saved};
 
-use super::ask::{daily_calls, first_page};
+use super::ask::{daily_calls, first_page, run_at_work};
 use super::error::CliError;
 use super::key_lock::KeyLock;
 use super::orders::recent;
+use super::save::save;
 use super::setup::Setup;
 use super::terminal::{Format, Terminal};
 use super::throughput_args::ThroughputArgs;
@@ -60,9 +59,13 @@ pub async fn run(args: &ThroughputArgs, config: Option<&Path>, terminal: &mut Te
     }
 
     let key = setup.key(provider)?;
-    let folder = Path::new(setup.variable("TMPDIR").unwrap_or("/tmp"));
-    let _lock = KeyLock::try_take(provider, key.as_ref(), folder)?;
+    let _lock = KeyLock::try_take(provider, key.as_ref(), &setup)?;
     let daily = daily_calls(&setup, dataset, provider, key.as_ref()).await?;
+    if let Some(run) = run_at_work(&setup, provider, key.as_ref()).await? {
+        let what = format!("run {run} asks {} with the same key at this moment, on whatever host", provider.id);
+        let hint = "wait until it has ended: beside it the probe would exceed its limits, and measure the two together";
+        return Err(CliError { exit: Exit::Locked, what, hint: None }.with_hint(hint));
+    }
     let ration: Arc<dyn Ration> = match &daily {
         Some(daily) => daily.clone(),
         None => Arc::new(Unrationed),
@@ -124,11 +127,12 @@ fn finish(
         wrote.push_str(&format!(" plot    {}\n", file.display()));
     }
     let saved = if args.save { save(setup, provider, report)? } else { None };
-    if let Some(file) = &saved {
-        wrote.push_str(&format!(" saved   {file}\n"));
-    }
+    wrote.push_str(saved.as_deref().unwrap_or_default());
     terminal.print(&match args.format {
-        Format::Json => serde_json::to_string(report).expect("a report is plain data") + "\n",
+        Format::Json => {
+            wrote.lines().for_each(|line| terminal.note(line.trim_start()));
+            serde_json::to_string(report).expect("a report is plain data") + "\n"
+        }
         Format::Text => format!("{}{wrote}next: {}\n", result(report, provider.daily_calls), next(report, saved.is_some())),
     })?;
     Ok(match report.ended {
@@ -275,42 +279,10 @@ fn stopped_by_signal() -> CancellationToken {
     stop
 }
 
-/// Writes the answer below the user's settings; where.
-fn save(setup: &Setup, provider: &Provider, report: &Throughput) -> Result<Option<String>, CliError> {
-    let Some(answer) = report.result else { return Ok(None) };
-    let file = saved_beside(setup.settings.file.as_deref());
-    let shown = file.display().to_string();
-    let before = if file.exists() { Some(read_file(&file)?) } else { None };
-    let saved = Saved {
-        provider: provider.id.clone(),
-        rps: answer.rps,
-        concurrency: answer.concurrency,
-        probed_at: Timestamp::now(),
-        base_url: provider.base_url.clone(),
-        evidence: format!(
-            "{} of {} in {:.0} s; {}",
-            counted(report.tested.calls as u64, "call"),
-            report.subject.dataset,
-            report.tested.seconds,
-            refusals(report),
-        ),
-    };
-    write(&file, &with_saved(before.as_deref(), &shown, &saved)?)?;
-    Ok(Some(shown))
-}
-
-fn refusals(report: &Throughput) -> String {
-    let refused = report.steps.iter().filter(|step| step.refused > 0);
-    match refused.map(|step| format!("{:.1}/s", step.offered)).collect::<Vec<_>>() {
-        rates if rates.is_empty() => "nothing refused".to_owned(),
-        rates => format!("refused at {}", rates.join(" and ")),
-    }
-}
-
 fn is_picture(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "svg" || extension == "html")
 }
 
-fn write(file: &Path, text: &str) -> Result<(), CliError> {
+pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
     std::fs::write(file, text).map_err(|error| CliError::local(&format!("`{}` cannot be written", file.display()), error))
 }

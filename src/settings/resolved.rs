@@ -178,10 +178,15 @@ impl Settings {
         self.values.get(path).map(|assigned| assigned.origin.as_str())
     }
 
-    /// Whether the user set it: the defaults and what probes saved are not the user's.
+    /// Whether the user set it.
     pub(super) fn is_own(&self, path: &str) -> bool {
+        self.own_origin(path).is_some()
+    }
+
+    /// Where the user set it: the defaults and what probes saved are not the user's.
+    pub fn own_origin(&self, path: &str) -> Option<&str> {
         let saved = self.saved.get(path).map(|assigned| assigned.origin.as_str());
-        self.origin(path).is_some_and(|origin| origin != "default" && Some(origin) != saved)
+        self.origin(path).filter(|origin| *origin != "default" && Some(*origin) != saved)
     }
 
     fn from_values(values: BTreeMap<String, Assigned>, file: Option<&Path>) -> Self {

@@ -124,6 +124,13 @@ impl SharedLimits<'_> {
         self.store.join_limits(share, terms).await
     }
 
+    /// The runs that are alive and ask the provider with this key.
+    pub async fn runs_at_work(&self, provider: &Name, key_id: &str) -> Result<Vec<RunId>, StoreError> {
+        // Seen from a run that there is not, all are others.
+        let share = Share { provider: provider.clone(), key_id: key_id.to_owned(), run: RunId(0) };
+        Ok(self.standing(&share).await?.others.iter().map(|other| other.run).collect())
+    }
+
     pub async fn standing(&self, share: &Share) -> Result<Standing, StoreError> {
         self.store.standing(share).await
     }

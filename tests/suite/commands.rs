@@ -412,6 +412,21 @@ fn an_audit_online_lists_what_has_grown_or_shrunk_with_one_call_each() {
 }
 
 #[test]
+fn an_audit_online_calls_nobody_while_another_asks_with_the_same_key() {
+    let world = World::playing("rows = 3\nlatency_ms = 300");
+    world.run("collect apt_trade --partition 11110,2024-01 --create").exits(0);
+    let store = "--store sqlite://another.db";
+    let other = world
+        .start(&format!("collect apt_trade --months 2023-01..2023-12 --regions 11110 --create --format json --rps 5 {store}"));
+    world.wait_for_answers(3);
+    let run = world.run("audit --online").exits(4);
+    assert!(run.stderr.contains("another run on this host asks data_go_kr with the same key"), "{}", run.stderr);
+    other.ended().exits(0);
+    assert_eq!(world.requests().len(), 1 + 12);
+    world.run("audit --online").exits(0);
+}
+
+#[test]
 fn a_check_of_the_settings_finds_what_a_run_would_stumble_over() {
     let check = |settings: &str, said: &str| {
         let world = World::playing("");

@@ -43,6 +43,9 @@ fn a_probe_finds_what_a_source_bears_and_saves_it_below_the_settings() {
     world.file("gapless.toml", "[providers.data_go_kr]\nrps = 7\n");
     let run = world.run("collect apt_trade --partition 11110,2024-01").exits(0);
     assert!(run.stderr.contains("7/s (gapless.toml:2)"), "{}", run.stderr);
+    let run = world.run(&format!("{PROBE} --save --max-calls 60 --max-rps 20"));
+    assert!(run.stderr.contains("but     your own `rps` goes before it: gapless.toml:2"), "{}", run.stderr);
+    assert!(!run.stderr.contains("your own `concurrency`"), "{}", run.stderr);
 }
 
 #[test]

@@ -106,6 +106,45 @@ fn hosts_that_keep_their_limits_for_themselves_ask_too_often_together() {
 }
 
 #[test]
+fn an_audit_online_keeps_the_limits_together_with_those_who_collect() {
+    let Some(world) = night() else { return };
+    let line = NIGHT.replace("2022-01..", "2023-07..");
+    world.run(&format!("{line} --rps none")).exits(0);
+    let before = world.requests().len();
+    assert_eq!(before, 135);
+    let audit = world.start_on_host("auditing", "audit --online");
+    let collect = world.start_on_host("collecting", &format!("{line} --only all"));
+    let (audit, collect) = (audit.ended().exits(0), collect.ended().exits(0));
+    assert!(audit.stdout.contains("apt_trade: 135 partitions asked, 0 changed, 0 not told"), "{}", audit.stdout);
+    assert_eq!(collect.json()["partitions"]["complete"], 135);
+    let requests = &world.requests()[before..];
+    assert_eq!(requests.len(), 270);
+    assert_within(requests, 40);
+    assert!(requests.iter().all(|line| line.in_flight <= 12));
+    let last_of_one_row = |is_wanted: bool| {
+        let of_one_row = |line: &&RequestLine| (line.param("numOfRows") == Some("1")) == is_wanted;
+        requests.iter().filter(of_one_row).map(|line| line.at).max().unwrap()
+    };
+    let both = last_of_one_row(true).min(last_of_one_row(false)) - requests[0].at;
+    assert!(both > Duration::from_secs(2), "they were at work at the same time for {both:?} only");
+    assert_eq!(world.count("select count(*) from run where ended_at is null"), 0);
+}
+
+#[test]
+fn a_probe_is_refused_while_another_host_asks() {
+    let Some(world) = night() else { return };
+    let collect = world.start_on_host("collecting", &NIGHT.replace("2022-01..", "2023-10.."));
+    world.wait_for_answers(10);
+    let line = "probe throughput apt_trade --partition 11110,2024-01 --max-calls 60 --yes";
+    let probe = world.start_on_host("probing", line).ended().exits(4);
+    assert!(probe.stderr.contains("run 1 asks data_go_kr with the same key at this moment"), "{}", probe.stderr);
+    collect.ended().exits(0);
+    assert_eq!(world.requests().len(), 90, "the probe asked for nothing");
+    let probe = world.start_on_host("probing", line).ended().exits(0);
+    assert!(probe.stdout.contains("rps"), "{}", probe.stdout);
+}
+
+#[test]
 fn permits_are_divided_among_the_hosts_that_are_alive() {
     let most = |shared: &str| {
         let world = world("rows = 10\nlatency_ms = 80")?.set("limits.shared", shared).set("providers.data_go_kr.rps", "none");
