@@ -53,6 +53,10 @@ pub enum StoreError {
     RunAtWork { run: RunId },
     #[error("the rows of job {job} are not the same in the copy")]
     CopyDiffers { job: JobId },
+    #[error("the ledger is not the same in the copy")]
+    LedgerDiffers,
+    #[error("somebody wrote to the store while it was copied")]
+    WrittenMeanwhile,
     #[error("only a store on PostgreSQL has roles")]
     NoRoles,
     #[error("only a store that is a file is copied by gapless")]
@@ -156,6 +160,7 @@ impl StoreError {
             | Self::CutOff { .. }
             | Self::Unsound { .. }
             | Self::CopyDiffers { .. }
+            | Self::LedgerDiffers
             | Self::StrangeSchema { .. } => StoreErrorKind::Damaged,
             Self::Newer { .. } => StoreErrorKind::Newer,
             Self::Missing { .. }
@@ -168,6 +173,7 @@ impl StoreError {
             | Self::NoRoles
             | Self::HalfCopied { .. }
             | Self::NotEmpty
+            | Self::WrittenMeanwhile
             | Self::RunAtWork { .. }
             | Self::ReservedName { .. } => StoreErrorKind::NeedsDecision,
             Self::File { .. } | Self::OldEngine { .. } => StoreErrorKind::LocalResource,
@@ -241,7 +247,10 @@ impl StoreError {
             Self::HalfCopied { .. } => Some("run the same `gapless store copy` again: it goes on where it was broken off"),
             Self::NotEmpty => Some("name an empty place: a copy takes the place of nothing"),
             Self::RunAtWork { .. } => Some("wait until it has ended, then copy again"),
-            Self::CopyDiffers { .. } => Some("look for damage with `gapless audit` on both, then copy again into an empty place"),
+            Self::WrittenMeanwhile => Some("let no run begin until the copy has ended, and run the same line again"),
+            Self::CopyDiffers { .. } | Self::LedgerDiffers => {
+                Some("look for damage with `gapless audit` on both, then copy again into an empty place")
+            }
             Self::NoRoles => Some("leave out `--collector`: whoever may write the file may collect"),
             Self::NoFile => Some("copy a store on PostgreSQL with `pg_dump --schema=gapless DATABASE`"),
             Self::OnNetwork { .. } => Some("move the store to a local disk, or allow it with `store.network_files = true`"),

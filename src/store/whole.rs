@@ -36,19 +36,53 @@ impl Store {
     }
 
     /// Carries everything over to an empty store, or goes on with a copy that was broken off: ledger, snapshots, kept
-    /// bodies, and what is remembered of APIs. Then compares all rows.
+    /// bodies, and what is remembered of APIs. Then compares the ledger and all rows. Where this store was written to since
+    /// the copy was begun, that begins anew.
     ///
-    /// Errors: a run that is still at work here, a target that is used already, rows that differ at the end.
+    /// Errors: a run that is still at work here, or was meanwhile; a target that is used already; what differs at the end.
     pub async fn copy_to(&self, to: &Store) -> Result<Copied, StoreError> {
         if let Some(run) = self.engine.read(carry::living_run).await? {
             return Err(StoreError::RunAtWork { run: RunId(run) });
         }
-        let salt = self.engine.read(states::salt).await?;
-        let (is_used, is_half_copied) = to.engine.read(|tx| Ok((carry::is_used(tx)?, carry::is_half_copied(tx)?))).await?;
-        if is_used && !is_half_copied || is_half_copied && to.salt().await? != salt {
+        let (salt, ledger) = self.engine.read(|tx| Ok((states::salt(tx)?, carry::fingerprint(tx)?))).await?;
+        let (is_used, begun_from) = to.engine.read(|tx| Ok((carry::is_used(tx)?, carry::begun_from(tx)?))).await?;
+        if is_used && begun_from.is_none() || begun_from.is_some() && to.salt().await? != salt {
             return Err(StoreError::NotEmpty);
         }
-        to.engine.write(|tx| carry::begin(tx, &salt)).await?;
+        let is_outdated = begun_from.is_some_and(|begun_from| begun_from != ledger);
+        to.engine
+            .write(|tx| {
+                if is_outdated {
+                    carry::clear(tx)?;
+                }
+                carry::begin(tx, &ledger, &salt)
+            })
+            .await?;
+        let there = match self.carry_over(to).await {
+            // Lines that were written meanwhile refer to others that were read before.
+            Err(error) => {
+                let was_written_to = self.engine.read(carry::fingerprint).await.is_ok_and(|now| now != ledger);
+                return Err(if was_written_to { StoreError::WrittenMeanwhile } else { error });
+            }
+            Ok(there) => there,
+        };
+        let (ledger_here, here) = self.engine.read(|tx| Ok((carry::fingerprint(tx)?, carry::digests(tx)?))).await?;
+        if ledger_here != ledger {
+            return Err(StoreError::WrittenMeanwhile);
+        }
+        let (ledger_there, copied) = to.engine.read(|tx| Ok((carry::fingerprint(tx)?, carry::digests(tx)?))).await?;
+        if let Some((job, _)) = here.iter().find(|digest| copied.binary_search(digest).is_err()) {
+            return Err(StoreError::CopyDiffers { job: JobId(*job) });
+        }
+        if ledger_there != ledger || here.len() != copied.len() {
+            return Err(StoreError::LedgerDiffers);
+        }
+        to.engine.write(carry::end).await?;
+        Ok(Copied { compared: here.len() as u64, there_before: there })
+    }
+
+    /// Carries over what is not there yet; returns of how many jobs there were pages before.
+    async fn carry_over(&self, to: &Store) -> Result<u64, StoreError> {
         for table in TABLES {
             loop {
                 let known = to.engine.read(|tx| carry::known(tx, table)).await?;
@@ -74,15 +108,7 @@ impl Store {
         }
         let pointers = self.engine.read(carry::pointers).await?;
         to.engine.write(|tx| carry::write_pointers(tx, &pointers)).await?;
-        let (here, copied) = (self.engine.read(carry::digests).await?, to.engine.read(carry::digests).await?);
-        if let Some((job, _)) = here.iter().find(|digest| !copied.contains(digest)) {
-            return Err(StoreError::CopyDiffers { job: JobId(*job) });
-        }
-        if here.len() != copied.len() {
-            return Err(StoreError::NotEmpty);
-        }
-        to.engine.write(carry::end).await?;
-        Ok(Copied { compared: here.len() as u64, there_before: there.len() as u64 })
+        Ok(there.len() as u64)
     }
 
     /// Lets a role of the server collect into the tables that are there.

@@ -174,6 +174,31 @@ fn a_store_is_carried_over_and_nothing_whole_is_asked_again() {
 }
 
 #[test]
+fn a_copy_beside_which_a_run_writes_is_not_taken_for_whole() {
+    let Some(place) = server::place() else { return };
+    let world = World::playing("rows = 60").storing_at(&place);
+    let night = "collect apt_trade --months 2023-01..2024-12 --regions 11110,11140,11170,11200,11215";
+    world.run(&format!("{night} --create")).exits(0);
+    let line = format!("store copy --from {place} --to sqlite://copy.db");
+    let copy = world.start(&line);
+    let log = world.folder().join("copy.db-wal");
+    while std::fs::metadata(&log).map_or(0, |log| log.len()) < 300_000 {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    copy.signal("STOP");
+    world.run("collect apt_trade --months 2024-01 --regions 11110 --only all").exits(0);
+    copy.signal("CONT");
+    let told = copy.ended().exits(7).stderr;
+    assert!(told.contains("somebody wrote to the store while it was copied"), "{told}");
+    world.run("status --store sqlite://copy.db").exits(0);
+    world.run(&line).exits(0);
+    let told = PROMISED.map(|sql| world.query(sql));
+    let copy = World::playing("rows = 60").storing_at(&format!("sqlite://{}", world.folder().join("copy.db").display()));
+    assert_eq!(PROMISED.map(|sql| copy.query(sql)), told);
+    assert_eq!(copy.query("select calls from api_state"), world.query("select calls from api_state"));
+}
+
+#[test]
 fn a_role_without_rights_to_alter_collects_what_another_made_tables_for() {
     let Some(place) = server::place() else { return };
     let role = format!("collector_p{}", std::process::id());

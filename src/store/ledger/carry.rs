@@ -17,7 +17,7 @@ const AT_ONCE: i64 = 5_000;
 /// Says, in a store that is being made by a copy, that it is not whole yet.
 const MARK: &str = "half_copied";
 const SET_MARK: &str = "insert into meta (name, value) values (?1, ?2) on conflict (name) do nothing";
-const IS_MARKED: &str = "select 1 from meta where name = ?1";
+const READ_MARK: &str = "select value from meta where name = ?1";
 const DROP_MARK: &str = "delete from meta where name = ?1";
 const SET_SALT: &str = "update meta set value = ?1 where name = 'salt'";
 const IS_USED: &str = "select 1 from dataset union all select 1 from run limit 1";
@@ -45,7 +45,12 @@ pub type Pointers = (i64, [Option<i64>; 3]);
 
 /// Whether a copy was begun into this store and has not come to its end.
 pub fn is_half_copied(tx: &Tx<'_>) -> Result<bool, StoreError> {
-    Ok(tx.first(IS_MARKED, params![MARK], |_| Ok(()))?.is_some())
+    Ok(begun_from(tx)?.is_some())
+}
+
+/// The [`fingerprint`] of the store that a copy into this one was begun from and has not come to its end.
+pub fn begun_from(tx: &Tx<'_>) -> Result<Option<Vec<u8>>, StoreError> {
+    tx.first(READ_MARK, params![MARK], |line| line.get(0))
 }
 
 /// Whether anything was ever stored here.
@@ -63,9 +68,47 @@ pub fn living_run(tx: &Tx<'_>) -> Result<Option<i64>, StoreError> {
     Ok(None)
 }
 
+/// What a ledger says, as a digest: whoever writes to a store changes it, and a copy has the same.
+///
+/// Lines of attempts are counted alone: no other line of theirs is ever changed, and they are the bulk of a ledger.
+pub fn fingerprint(tx: &Tx<'_>) -> Result<[u8; 32], StoreError> {
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |sql: &str, columns: usize| {
+        hasher.update(&[0]);
+        tx.stream(sql, |line| {
+            for at in 0..columns {
+                Value::from(line.cell(at).map_err(|source| tx.misread(source))?).digest(&mut hasher);
+            }
+            Ok(())
+        })
+    };
+    for table in TABLES.iter().filter(|table| table.name != "attempt") {
+        let columns = bulk(table.columns);
+        add(&select(table.name, &columns, "order by 1, 2"), columns.len())?;
+    }
+    add("select count(*), min(id), max(id) from attempt", 3)?;
+    add(POINTERS, 4)?;
+    Ok(*hasher.finalize().as_bytes())
+}
+
+/// Takes everything out of a store that was half made, so that its copy begins anew.
+pub fn clear(tx: &Tx<'_>) -> Result<(), StoreError> {
+    for layout in layouts(tx)? {
+        tx.execute(&format!("drop view if exists \"{}\"", layout.id), &[])?;
+        tx.execute(&format!("drop table if exists \"{}_rows\"", layout.id), &[])?;
+    }
+    tx.execute("update partition set published_job = null, waiting_job = null, replaced_job = null", &[])?;
+    let ledger = TABLES.iter().rev().map(|table| table.name);
+    ["body", "page"]
+        .into_iter()
+        .chain(ledger)
+        .try_for_each(|table| tx.execute(&format!("delete from {table}"), &[]).map(drop))?;
+    end(tx)
+}
+
 /// Marks a store as half made; key ids of the other store mean the same in it from now on.
-pub fn begin(tx: &Tx<'_>, salt: &[u8]) -> Result<(), StoreError> {
-    tx.execute(SET_MARK, params![MARK, salt])?;
+pub fn begin(tx: &Tx<'_>, fingerprint: &[u8; 32], salt: &[u8]) -> Result<(), StoreError> {
+    tx.execute(SET_MARK, params![MARK, &fingerprint[..]])?;
     tx.execute(SET_SALT, params![salt]).map(drop)
 }
 

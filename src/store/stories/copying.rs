@@ -10,6 +10,7 @@ use crate::model::name::Name;
 use crate::model::outcome::Outcome;
 use crate::model::verdict::Verdict;
 use crate::store::error::StoreError;
+use crate::store::ledger::carry;
 use crate::store::state::BreakerChange;
 use crate::store::url::StoreUrl;
 use crate::store::{OpenMode, Store};
@@ -36,6 +37,7 @@ const SAME: [&str; 11] = [
 stories![
     a_copy_is_the_same_on_the_other_engine,
     a_copy_that_was_broken_off_goes_on_and_is_not_collected_into,
+    a_copy_begins_anew_where_the_store_was_written_to_since_it_was_broken_off,
     a_copy_takes_no_place_that_is_used_and_tells_what_differs,
 ];
 
@@ -66,6 +68,13 @@ async fn full(world: &mut World) {
 
 async fn opened(url: &StoreUrl) -> Store {
     Store::open(url, OpenMode::Create).await.unwrap()
+}
+
+/// As a kill leaves a copy of `here`.
+async fn mark_as_half_copied(here: &Store, url: &StoreUrl) {
+    let fingerprint = here.engine.read(carry::fingerprint).await.unwrap();
+    let hex: String = fingerprint.iter().map(|byte| format!("{byte:02x}")).collect();
+    super::engines::tampered_at(url, &format!("insert into meta (name, value) values ('half_copied', x'{hex}')")).await;
 }
 
 async fn assert_same(here: &Store, there: &Store) {
@@ -103,9 +112,9 @@ async fn a_copy_that_was_broken_off_goes_on_and_is_not_collected_into(mut world:
     // As a kill leaves it: the end is missing of everything that goes piece by piece.
     let missing = "update partition set published_job = null, waiting_job = null, replaced_job = null; \
         delete from apt_trade_rows where _job > 4; delete from page where job > 4; delete from body where job > 4; \
-        delete from attempt where id > 3; delete from decision; delete from breaker_change; \
-        insert into meta (name, value) select 'half_copied', value from meta where name = 'salt'";
+        delete from attempt where id > 3; delete from decision; delete from breaker_change";
     super::engines::tampered_at(&url, missing).await;
+    mark_as_half_copied(&world.store, &url).await;
     let lock = copy.try_lock("a test").unwrap();
     let error = copy.begin_run(&lock, "collect", "0.1.0", world.now()).await.unwrap_err();
     assert!(matches!(error, StoreError::HalfCopied { .. }), "{error}");
@@ -113,6 +122,26 @@ async fn a_copy_that_was_broken_off_goes_on_and_is_not_collected_into(mut world:
     assert!(copied.there_before > 0 && copied.there_before < copied.compared, "{copied:?}");
     assert_same(&world.store, &copy).await;
     copy.begin_run(&lock, "collect", "0.1.0", world.now()).await.unwrap();
+}
+
+async fn a_copy_begins_anew_where_the_store_was_written_to_since_it_was_broken_off(mut world: World) {
+    let Some((_other, url)) = world.on_the_other_engine().await else { return };
+    full(&mut world).await;
+    let copy = opened(&url).await;
+    world.store.copy_to(&copy).await.unwrap();
+    // As a kill leaves it before the end of the last piece.
+    mark_as_half_copied(&world.store, &url).await;
+    super::engines::tampered_at(&url, "delete from page where job = 1; delete from apt_trade_rows where _job = 1").await;
+    // A night: rows that changed and so went, others that were read again, calls of today.
+    let mut world = world.killed_and_begun_again().await;
+    world.collected(SEOUL, &["a", "b", "c"], Verdict::Complete).await;
+    world.collected("2,2024-01", &["new"], Verdict::Complete).await;
+    world.store.reserve_calls(&Name::literal("apt_trade"), "key", "2026-11-29".parse().unwrap(), 9, 100).await.unwrap();
+    let now = world.now();
+    world.store.end_run(world.run, 0, now).await.unwrap();
+    let copied = world.store.copy_to(&copy).await.unwrap();
+    assert_eq!(copied.there_before, 0);
+    assert_same(&world.store, &copy).await;
 }
 
 async fn a_copy_takes_no_place_that_is_used_and_tells_what_differs(mut world: World) {
@@ -130,11 +159,17 @@ async fn a_copy_takes_no_place_that_is_used_and_tells_what_differs(mut world: Wo
     world.store.copy_to(&copy).await.unwrap();
     let error = world.store.copy_to(&copy).await.unwrap_err();
     assert!(matches!(error, StoreError::NotEmpty), "a copy that is whole is used: {error}");
-    let changed = "update apt_trade_rows set apt = 'other' where apt = 'new'; \
-        insert into meta (name, value) select 'half_copied', value from meta where name = 'salt'";
-    super::engines::tampered_at(&url, changed).await;
+    super::engines::tampered_at(&url, "update apt_trade_rows set apt = 'other' where apt = 'new'").await;
+    mark_as_half_copied(&world.store, &url).await;
     let error = world.store.copy_to(&copy).await.unwrap_err();
     assert!(matches!(error, StoreError::CopyDiffers { .. }), "{error}");
+    super::engines::tampered_at(
+        &url,
+        "update apt_trade_rows set apt = 'new' where apt = 'other'; update api_state set calls = 1",
+    )
+    .await;
+    let error = world.store.copy_to(&copy).await.unwrap_err();
+    assert!(matches!(error, StoreError::LedgerDiffers), "{error}");
     let lock = copy.try_lock("a test").unwrap();
     copy.begin_run(&lock, "collect", "0.1.0", world.now()).await.unwrap_err();
 }
