@@ -53,7 +53,10 @@ pub async fn store(url: &StoreUrl, pages: &[Page], bodies: Option<&[String]>, co
             .collect();
         for group in stored.chunks(group) {
             let pages: Vec<Change<'_>> = group.iter().cloned().map(Change::Page).collect();
-            store.write_batch(&pages).await.unwrap();
+            let mut stored = 0;
+            while stored < pages.len() {
+                stored += store.write_batch(&pages[stored..]).await.unwrap().len();
+            }
         }
         let received = here * PAGE_ROWS;
         let end = JobEnd {

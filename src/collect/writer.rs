@@ -223,13 +223,18 @@ impl Scribe {
     }
 
     async fn store_all(&self, writes: &mut Vec<Write>) -> Result<(), StoreError> {
-        if writes.is_empty() {
-            return Ok(());
+        while !writes.is_empty() {
+            self.store_some(writes).await?;
         }
+        Ok(())
+    }
+
+    /// Stores the first of them, as many as one transaction has time for.
+    async fn store_some(&self, writes: &mut Vec<Write>) -> Result<(), StoreError> {
         let now = (self.now)();
         let changes: Vec<Change<'_>> = writes.iter().map(|write| self.change(write, now)).collect();
         let changed = self.store.write_batch(&changes).await?;
-        for (write, changed) in writes.drain(..).zip(changed) {
+        for (write, changed) in writes.drain(..changed.len()).zip(changed) {
             match (write, changed) {
                 // Whoever asked may be gone by now; what it asked for is done all the same.
                 (Write::Start { reply, .. }, Changed::Claimed(claim)) => drop(reply.send(claim)),

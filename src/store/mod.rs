@@ -184,14 +184,15 @@ impl Store {
         self.engine.read(|tx| states::has_rows(tx, dataset)).await
     }
 
-    /// Makes several changes in their order and in one transaction, for one wait on the disk: all of them or none.
+    /// Makes several changes in their order and in one transaction, for one wait on the disk.
     ///
-    /// Returns what came of each. Errors: those of the functions for a single change, below.
+    /// Returns what came of each. Those that there was no time for are not made, and wait for the next batch: others wait for
+    /// the end of this one. Errors: those of the functions for a single change, below.
     pub async fn write_batch(&self, changes: &[Change<'_>]) -> Result<Vec<Changed>, StoreError> {
         if batch::is_of_pages(changes) {
-            return self.engine.write_pages(|tx| batch::make_all(tx, changes)).await;
+            return self.engine.write_pages(|tx| batch::make_some(tx, changes)).await;
         }
-        self.engine.write(|tx| batch::make_all(tx, changes)).await
+        self.engine.write(|tx| batch::make_some(tx, changes)).await
     }
 
     /// Claims the job of a partition: the one a dead run left, or a new one.

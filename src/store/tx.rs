@@ -32,6 +32,11 @@ pub trait Session {
     /// Returns how many lines were changed.
     fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError>;
 
+    /// [`Session::execute`] where nobody asks how many: it may be sent together with what follows, and fail with that.
+    fn change(&self, sql: &str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        self.execute(sql, params).map(drop)
+    }
+
     /// Hands over the lines of a query until it is told to stop; they may all be read first.
     fn query(&self, sql: &str, params: &[Param<'_>], each: &mut Each<'_>) -> Result<(), StoreError>;
 
@@ -102,6 +107,11 @@ impl<'a> Tx<'a> {
     /// Returns how many lines were changed.
     pub fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
         self.session.execute(sql, params)
+    }
+
+    /// Changes something, and nobody asks how much: where the database is far away, it is sent together with what follows.
+    pub fn change(&self, sql: &str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        self.session.change(sql, params)
     }
 
     /// The first line, if there is one.

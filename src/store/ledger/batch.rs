@@ -1,12 +1,26 @@
 //! Several changes in one transaction.
 
+use std::time::{Duration, Instant};
+
 use super::{jobs, pages, settle, takeover};
 use crate::store::error::StoreError;
 use crate::store::job::{Change, Changed};
 use crate::store::tx::Tx;
 
-pub fn make_all(tx: &Tx<'_>, changes: &[Change<'_>]) -> Result<Vec<Changed>, StoreError> {
-    changes.iter().map(|change| make(tx, change)).collect()
+/// How long a transaction may begin further changes: others wait for it, on other hosts too, and far from the database each
+/// change takes its time.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// Makes changes in their order, the first at least; returns what came of those that were made in time.
+pub fn make_some(tx: &Tx<'_>, changes: &[Change<'_>]) -> Result<Vec<Changed>, StoreError> {
+    let (begun, mut made) = (Instant::now(), Vec::with_capacity(changes.len()));
+    for change in changes {
+        if !made.is_empty() && begun.elapsed() > LONGEST {
+            break;
+        }
+        made.push(make(tx, change)?);
+    }
+    Ok(made)
 }
 
 /// Whether nothing is looked at but jobs that are held.

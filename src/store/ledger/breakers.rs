@@ -20,7 +20,7 @@ pub fn record(tx: &Tx<'_>, run: RunId, change: &BreakerChange) -> Result<(), Sto
     let BreakerChange { dataset, key_id, changed_at, state, open_until, openings, why } = change;
     let (changed_at, open_until) = (instant(*changed_at), open_until.map(instant));
     let (dataset, key_id, why) = (dataset.as_str(), key_id.as_str(), why.as_str());
-    tx.execute(RECORD, params![run.0, dataset, key_id, changed_at, state.as_str(), open_until, *openings, why]).map(drop)
+    tx.change(RECORD, params![run.0, dataset, key_id, changed_at, state.as_str(), open_until, *openings, why])
 }
 
 pub fn last(tx: &Tx<'_>) -> Result<Vec<BreakerChange>, StoreError> {

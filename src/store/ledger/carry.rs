@@ -94,22 +94,19 @@ pub fn fingerprint(tx: &Tx<'_>) -> Result<[u8; 32], StoreError> {
 /// Takes everything out of a store that was half made, so that its copy begins anew.
 pub fn clear(tx: &Tx<'_>) -> Result<(), StoreError> {
     for layout in layouts(tx)? {
-        tx.execute(&format!("drop view if exists \"{}\"", layout.id), &[])?;
-        tx.execute(&format!("drop table if exists \"{}_rows\"", layout.id), &[])?;
+        tx.change(&format!("drop view if exists \"{}\"", layout.id), &[])?;
+        tx.change(&format!("drop table if exists \"{}_rows\"", layout.id), &[])?;
     }
-    tx.execute("update partition set published_job = null, waiting_job = null, replaced_job = null", &[])?;
+    tx.change("update partition set published_job = null, waiting_job = null, replaced_job = null", &[])?;
     let ledger = TABLES.iter().rev().map(|table| table.name);
-    ["body", "page"]
-        .into_iter()
-        .chain(ledger)
-        .try_for_each(|table| tx.execute(&format!("delete from {table}"), &[]).map(drop))?;
+    ["body", "page"].into_iter().chain(ledger).try_for_each(|table| tx.change(&format!("delete from {table}"), &[]))?;
     end(tx)
 }
 
 /// Marks a store as half made; key ids of the other store mean the same in it from now on.
 pub fn begin(tx: &Tx<'_>, fingerprint: &[u8; 32], salt: &[u8]) -> Result<(), StoreError> {
-    tx.execute(SET_MARK, params![MARK, &fingerprint[..]])?;
-    tx.execute(SET_SALT, params![salt]).map(drop)
+    tx.change(SET_MARK, params![MARK, &fingerprint[..]])?;
+    tx.change(SET_SALT, params![salt])
 }
 
 /// The next lines of a table, after those the other side has; none when it has all.
@@ -179,7 +176,7 @@ pub fn pointers(tx: &Tx<'_>) -> Result<Vec<Pointers>, StoreError> {
 pub fn write_pointers(tx: &Tx<'_>, pointers: &[Pointers]) -> Result<(), StoreError> {
     for (partition, [published, waiting, replaced]) in pointers {
         let one = |job: &Option<i64>| crate::store::param::Param::Integer(*job);
-        tx.execute(SET_POINTERS, &[(*partition).into(), one(published), one(waiting), one(replaced)])?;
+        tx.change(SET_POINTERS, &[(*partition).into(), one(published), one(waiting), one(replaced)])?;
     }
     for table in TABLES.iter().filter(|table| table.keyed == Keyed::ById) {
         tx.go_on_after_ids(table.name)?;
@@ -188,7 +185,7 @@ pub fn write_pointers(tx: &Tx<'_>, pointers: &[Pointers]) -> Result<(), StoreErr
 }
 
 pub fn end(tx: &Tx<'_>) -> Result<(), StoreError> {
-    tx.execute(DROP_MARK, params![MARK]).map(drop)
+    tx.change(DROP_MARK, params![MARK])
 }
 
 /// A digest of every value of the rows of each job that has some, by job.

@@ -76,7 +76,7 @@ pub fn hold(tx: &Tx<'_>, end: &JobEnd<'_>, snapshot: &Snapshot<'_>) -> Result<Se
         days = before.days + u32::from(end.day > latest);
         day = day.max(latest);
     }
-    tx.execute(SET_DAYS, params![snapshot.job.0, day.to_string(), days])?;
+    tx.change(SET_DAYS, params![snapshot.job.0, day.to_string(), days])?;
     if days < HELD_DAYS || end.received == 0 {
         return Ok(Settled::Kept);
     }
@@ -121,8 +121,8 @@ fn accept(
         (_, None) => Verdict::Unverified,
         (_, Some(_)) => Verdict::Complete,
     };
-    tx.execute(ACCEPT, params![snapshot.job.0, verdict.as_str(), format!("accepted by {who}: {why}")])?;
+    tx.change(ACCEPT, params![snapshot.job.0, verdict.as_str(), format!("accepted by {who}: {why}")])?;
     let trace = params![snapshot.partition.0, snapshot.job.0, instant(*now), *who, *why, facts.held_why.as_deref()];
-    tx.execute(NEW_DECISION, trace)?;
+    tx.change(NEW_DECISION, trace)?;
     Ok((verdict, publish(tx, snapshot)?))
 }

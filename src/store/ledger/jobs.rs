@@ -42,16 +42,16 @@ pub fn begin_run(tx: &Tx<'_>, command: &str, version: &str, now: Timestamp) -> R
 }
 
 pub fn end_run(tx: &Tx<'_>, run: RunId, exit_code: u8, now: Timestamp) -> Result<(), StoreError> {
-    tx.execute(END_RUN, params![run.0, instant(now), exit_code])?;
+    tx.change(END_RUN, params![run.0, instant(now), exit_code])?;
     tx.release(run)
 }
 
 pub fn open_read(tx: &Tx<'_>, job: &Job, read: ReadNumber) -> Result<(), StoreError> {
     open_read_of(tx, job)?;
-    tx.execute(SET_READ, params![job.id().0, read.0])?;
+    tx.change(SET_READ, params![job.id().0, read.0])?;
     let older_rows = format!("delete from \"{}_rows\" where _job = ?1 and _read < ?2", job.declared().id());
     for sql in [older_rows.as_str(), DROP_OLDER_PAGES, DROP_OLDER_BODIES] {
-        tx.execute(sql, params![job.id().0, read.0])?;
+        tx.change(sql, params![job.id().0, read.0])?;
     }
     Ok(())
 }
@@ -71,8 +71,8 @@ pub fn open_read_of(tx: &Tx<'_>, job: &Job) -> Result<ReadNumber, StoreError> {
 /// Drops the rows and bodies of a job; its lines in the ledger stay. Returns how many rows there were.
 pub fn drop_snapshot(tx: &Tx<'_>, dataset: &Name, job: JobId) -> Result<u64, StoreError> {
     let rows = tx.execute(&format!("delete from \"{dataset}_rows\" where _job = ?1"), params![job.0])?;
-    tx.execute(DROP_BODIES, params![job.0])?;
-    tx.execute(DROPPED, params![job.0])?;
+    tx.change(DROP_BODIES, params![job.0])?;
+    tx.change(DROPPED, params![job.0])?;
     Ok(rows)
 }
 

@@ -31,11 +31,11 @@ pub fn store(tx: &Tx<'_>, stored: &StoredPage<'_>) -> Result<(), StoreError> {
     }
     let digest = page.digest();
     let line = params![job.0, stored.read.0, stored.number.0, page.rows(), page.total, &digest.0[..], instant(now)];
-    tx.execute(NEW_PAGE, line)?;
+    tx.change(NEW_PAGE, line)?;
     tx.insert_rows(stored)?;
     if let Some(body) = stored.body {
         let kept = params![job.0, stored.read.0, stored.number.0, body.raw_bytes, &body.blake3[..], &body.zstd[..]];
-        tx.execute(NEW_BODY, kept)?;
+        tx.change(NEW_BODY, kept)?;
     }
     record(tx, stored.attempts)
 }
@@ -64,7 +64,7 @@ fn record_one(tx: &Tx<'_>, attempt: &Attempt) -> Result<(), StoreError> {
         millis(attempt.waits.permit),
         millis(attempt.waits.slot),
     ];
-    tx.execute(NEW_ATTEMPT, line).map(drop)
+    tx.change(NEW_ATTEMPT, line)
 }
 
 /// The body of a page that is still kept.

@@ -47,7 +47,7 @@ pub fn publish(tx: &Tx<'_>, snapshot: &Snapshot<'_>) -> Result<Settled, StoreErr
     let reform = reforms::of_partition(tx, declared, partition)?;
     let is_known = is_known(tx, snapshot)?;
     if is_known {
-        tx.execute(CHECK, params![partition.0, instant(now)])?;
+        tx.change(CHECK, params![partition.0, instant(now)])?;
         drop_snapshot(tx, declared.id(), job)?;
     } else {
         let must_wait = match &reform {
@@ -55,7 +55,7 @@ pub fn publish(tx: &Tx<'_>, snapshot: &Snapshot<'_>) -> Result<Settled, StoreErr
             None => false,
         };
         let publish = if must_wait { LET_WAIT } else { PUBLISH };
-        tx.execute(publish, params![partition.0, job.0, instant(now)])?;
+        tx.change(publish, params![partition.0, job.0, instant(now)])?;
     }
     if let Some(reform) = reform {
         reform.settle(tx, superseded, now)?;

@@ -31,16 +31,16 @@ pub fn reserve(tx: &Tx<'_>, dataset: &Name, key_id: &str, day: Date, want: u64, 
     let of_today = params![dataset, key_id, day.as_str(), farthest.as_str()];
     let calls: u64 = tx.first(CALLS, of_today, |line| line.get(0))?.unwrap_or(0);
     let granted = want.min(limit.saturating_sub(calls));
-    tx.execute(RESERVE, params![dataset, key_id, day, granted, farthest])?;
+    tx.change(RESERVE, params![dataset, key_id, day, granted, farthest])?;
     Ok(granted)
 }
 
 pub fn give_back(tx: &Tx<'_>, dataset: &Name, key_id: &str, day: Date, unused: u64) -> Result<(), StoreError> {
-    tx.execute(GIVE_BACK, params![dataset.as_str(), key_id, day.to_string(), unused]).map(drop)
+    tx.change(GIVE_BACK, params![dataset.as_str(), key_id, day.to_string(), unused])
 }
 
 pub fn block(tx: &Tx<'_>, dataset: &Name, key_id: &str, until: Timestamp, why: &str) -> Result<(), StoreError> {
-    tx.execute(BLOCK, params![dataset.as_str(), key_id, instant(until), why]).map(drop)
+    tx.change(BLOCK, params![dataset.as_str(), key_id, instant(until), why])
 }
 
 pub fn states(tx: &Tx<'_>) -> Result<Vec<ApiState>, StoreError> {

@@ -113,7 +113,7 @@ pub fn catch_up(tx: &Tx<'_>, list: &Name, now: Timestamp) -> Result<(), StoreErr
         }
     }
     // What waits for a reform that is no longer in the list would wait for ever.
-    tx.execute(STEP_FORWARD_ALONE, params![list.as_str(), instant(now)]).map(drop)
+    tx.change(STEP_FORWARD_ALONE, params![list.as_str(), instant(now)])
 }
 
 /// Partitions of retired codes that are visible beside a district that was made of them.
@@ -191,7 +191,7 @@ impl Reform {
                 Side::Successor if standing.is_waiting => STEP_FORWARD,
                 Side::Retired | Side::Successor => continue,
             };
-            tx.execute(change, params![standing.id.0, instant(now)])?;
+            tx.change(change, params![standing.id.0, instant(now)])?;
             match superseded {
                 Superseded::Removed => drop_superseded(tx, &self.dataset, standing.id)?,
                 Superseded::Kept => 0,
@@ -207,7 +207,7 @@ impl Reform {
                 && standing.is_visible
                 && !standing.is_waiting
             {
-                tx.execute(STEP_BACK, params![standing.id.0])?;
+                tx.change(STEP_BACK, params![standing.id.0])?;
             }
         }
         Ok(())

@@ -22,7 +22,7 @@ pub fn declare(tx: &Tx<'_>, list: &RegionList, now: Timestamp) -> Result<(), Sto
 }
 
 fn declare_codes(tx: &Tx<'_>, list: &RegionList) -> Result<(), StoreError> {
-    tx.execute(DROP_REGIONS, params![list.id.as_str()])?;
+    tx.change(DROP_REGIONS, params![list.id.as_str()])?;
     for region in list.iter() {
         let successors = (!region.successors.is_empty()).then(|| region.successors.join(","));
         let line = params![
@@ -34,18 +34,18 @@ fn declare_codes(tx: &Tx<'_>, list: &RegionList) -> Result<(), StoreError> {
             region.kind.as_str(),
             successors
         ];
-        tx.execute(NEW_REGION, line)?;
+        tx.change(NEW_REGION, line)?;
     }
     Ok(())
 }
 
 fn declare_reforms(tx: &Tx<'_>, list: &RegionList) -> Result<(), StoreError> {
-    tx.execute(DROP_REFORMS, params![list.id.as_str()])?;
+    tx.change(DROP_REFORMS, params![list.id.as_str()])?;
     for reform in list.reforms() {
         let (name, day) = (&reform.retired[0], reform.day.map(|day| day.to_string()));
         let retired = reform.retired.iter().map(|code| (code, "retired"));
         for (code, side) in retired.chain(reform.successors.iter().map(|code| (code, "successor"))) {
-            tx.execute(NEW_REFORM, params![list.id.as_str(), code.as_str(), name.as_str(), side, day.as_deref()])?;
+            tx.change(NEW_REFORM, params![list.id.as_str(), code.as_str(), name.as_str(), side, day.as_deref()])?;
         }
     }
     Ok(())

@@ -73,7 +73,7 @@ fn settle_as(tx: &Tx<'_>, end: &JobEnd<'_>) -> Result<Settled, StoreError> {
         end.day.to_string(),
         millis(end.store_wait),
     ];
-    tx.execute(END_JOB, line)?;
+    tx.change(END_JOB, line)?;
     drop_other_reads(tx, job, end.read)?;
     drop_all(tx, job, LEFT_BEHIND)?;
     match end.verdict {
@@ -122,7 +122,7 @@ fn drop_other_reads(tx: &Tx<'_>, job: &Job, read: ReadNumber) -> Result<(), Stor
     let table = job.declared().id();
     let rows = ["<", ">"].map(|other| format!("delete from \"{table}_rows\" where _job = ?1 and _read {other} ?2"));
     for sql in rows.iter().map(String::as_str).chain(DROP_OTHER_PAGES).chain(DROP_OTHER_BODIES) {
-        tx.execute(sql, params![job.id().0, read.0])?;
+        tx.change(sql, params![job.id().0, read.0])?;
     }
     Ok(())
 }

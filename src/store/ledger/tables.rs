@@ -25,9 +25,7 @@ const DECLARE_DATASET: &str = "insert into dataset (id, title, axes, region_axis
 const DECLARE_COLUMN: &str = "insert into declared_column (dataset, position, id, field, type, unit, label, label_ko)
     values (?1, (select coalesce(max(position), 0) + 1 from declared_column where dataset = ?1), ?2, ?3, ?4, ?5, ?6, ?7)
     on conflict (dataset, id) do update
-    set field = excluded.field, unit = excluded.unit, label = excluded.label, label_ko = excluded.label_ko
-    where declared_column.field <> excluded.field or declared_column.unit is distinct from excluded.unit
-    or declared_column.label is distinct from excluded.label or declared_column.label_ko is distinct from excluded.label_ko";
+    set field = excluded.field, unit = excluded.unit, label = excluded.label, label_ko = excluded.label_ko";
 
 /// Makes the tables and the view of a dataset, or adds what its definition has grown by.
 pub fn declare(tx: &Tx<'_>, dataset: &Dataset, now: Timestamp) -> Result<(), StoreError> {
@@ -46,8 +44,16 @@ pub fn declare(tx: &Tx<'_>, dataset: &Dataset, now: Timestamp) -> Result<(), Sto
     // What is there already and the same is left alone: who may not alter tables can collect all the same.
     let mut changed =
         tx.execute(DECLARE_DATASET, params![id, dataset.title.as_str(), axes.as_str(), axis, list, instant(now)])?;
+    let stored = layout(tx, id)?.expect("it was just declared").columns;
     for column in &dataset.columns {
         let (unit, label, label_ko) = (column.unit.as_deref(), column.label.as_deref(), column.label_ko.as_deref());
+        let is_same = |old: &LayoutColumn| {
+            let old = (old.id.as_str(), old.field.as_str(), old.unit.as_deref(), old.label.as_deref(), old.label_ko.as_deref());
+            old == (column.id.as_str(), column.field.as_str(), unit, label, label_ko)
+        };
+        if stored.iter().any(is_same) {
+            continue;
+        }
         let values = params![id, column.id.as_str(), column.field.as_str(), column.kind.as_str(), unit, label, label_ko];
         changed += tx.execute(DECLARE_COLUMN, values)?;
     }
@@ -59,11 +65,11 @@ pub fn declare(tx: &Tx<'_>, dataset: &Dataset, now: Timestamp) -> Result<(), Sto
     }
     for column in &added {
         let (name, kind) = (&column.id, (tx.dialect().storage)(column.kind));
-        tx.execute(&format!("alter table \"{id}_rows\" add column \"{name}\" {kind}"), &[])?;
+        tx.change(&format!("alter table \"{id}_rows\" add column \"{name}\" {kind}"), &[])?;
     }
     if !added.is_empty() {
-        tx.execute(&format!("drop view if exists \"{id}\""), &[])?;
-        tx.execute(&view_sql(&layout, tx.dialect()), &[])?;
+        tx.change(&format!("drop view if exists \"{id}\""), &[])?;
+        tx.change(&view_sql(&layout, tx.dialect()), &[])?;
     }
     if changed > 0 { tx.describe(&layout) } else { Ok(()) }
 }
@@ -71,7 +77,7 @@ pub fn declare(tx: &Tx<'_>, dataset: &Dataset, now: Timestamp) -> Result<(), Sto
 /// Makes the tables and the view of a dataset that the ledger knows and that has none yet.
 pub fn make(tx: &Tx<'_>, layout: &Layout) -> Result<(), StoreError> {
     for sql in [table_sql(layout, tx.dialect()), index_sql(layout), view_sql(layout, tx.dialect())] {
-        tx.execute(&sql, &[])?;
+        tx.change(&sql, &[])?;
     }
     tx.describe(layout)
 }

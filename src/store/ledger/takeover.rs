@@ -20,8 +20,6 @@ const LAST_ENDED: &str = "select id, verdict, why, promised_last, received from 
 const LIVE_JOB: &str = "select id, run, read, definition_hash,
     coalesce((select min(stored_at) from page where page.job = job.id and page.read = job.read), started_at) as since
     from job where partition = ?1 and state <> 'ended'";
-const NEW_JOB: &str = "insert into job (run, partition, state, token, definition_hash, started_at)
-    values (?1, ?2, 'running', ?3, ?4, ?5) returning id";
 const CLAIM_JOB: &str = "update job set run = ?2, claims = claims + 1, token = ?3 where id = ?1";
 /// Without a token: whoever held it is told that it was replaced.
 const LOSE_JOB: &str = "update job set state = 'ended', verdict = ?2, why = ?3, token = null, ended_at = ?4 where id = ?1";
@@ -55,21 +53,26 @@ pub fn start(tx: &Tx<'_>, start: &JobStart<'_>) -> Result<Claim, StoreError> {
         match objection(&left, declared, max_age, now) {
             None => {
                 let token = tx.random_token()?;
-                tx.execute(CLAIM_JOB, params![left.job.0, run.0, token.as_str()])?;
+                tx.change(CLAIM_JOB, params![left.job.0, run.0, token.as_str()])?;
                 let job = claimed(left.job, token);
                 let stored = stored(tx, declared, left.job, left.read)?;
                 return Ok(Claim::Started(Started { job, read: left.read, stored }));
             }
             Some(objection) => {
                 let why = format!("run {} ended without ending it, and {objection}", left.run);
-                tx.execute(LOSE_JOB, params![left.job.0, Verdict::Lost.as_str(), why, instant(now)])?;
+                tx.change(LOSE_JOB, params![left.job.0, Verdict::Lost.as_str(), why, instant(now)])?;
                 drop_snapshot(tx, declared.id(), left.job)?;
             }
         }
     }
-    let token = tx.random_token()?;
-    let values = params![run.0, id.0, token.as_str(), declared.definition_hash(), instant(now)];
-    let job = tx.first(NEW_JOB, values, |line| line.get(0).map(JobId))?.expect("an inserted line is returned");
+    let new_job = format!(
+        "insert into job (run, partition, state, token, definition_hash, started_at)
+         values (?1, ?2, 'running', ({}), ?3, ?4) returning id, token",
+        tx.dialect().random_token
+    );
+    let values = params![run.0, id.0, declared.definition_hash(), instant(now)];
+    let inserted = tx.first(&new_job, values, |line| Ok((JobId(line.get(0)?), line.get::<String>(1)?)))?;
+    let (job, token) = inserted.expect("an inserted line is returned");
     Ok(Claim::Started(Started { job: claimed(job, token), read: ReadNumber::FIRST, stored: Vec::new() }))
 }
 

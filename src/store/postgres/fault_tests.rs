@@ -11,14 +11,16 @@ use std::time::{Duration, Instant};
 use super::link::Order;
 use super::values::{Told, ToldLine};
 use super::{PATIENCE, PostgresStore};
-use crate::model::job::RunId;
+use crate::model::job::{PageNumber, ReadNumber, RunId};
 use crate::model::name::Name;
 use crate::model::outcome::Outcome;
+use crate::model::verdict::Verdict;
 use crate::store::engine::Engine;
 use crate::store::error::{DatabaseFailure, StoreError, StoreErrorKind};
+use crate::store::job::{Change, StoredPage};
 use crate::store::sharing::{Clock, Share, SlotOrder};
 use crate::store::stories::server;
-use crate::store::stories::world::{DATASET, World, attempt, dataset};
+use crate::store::stories::world::{DATASET, World, apartments_page, attempt, dataset};
 use crate::store::url::StoreUrl;
 use crate::store::{OpenMode, Store, StoreOptions};
 
@@ -45,6 +47,8 @@ enum Cut {
     Before,
     /// They arrive, and nothing ever comes back.
     After,
+    /// They are counted alone.
+    Nowhere,
 }
 
 /// A way to the server that is cut at the next so many messages with a text in them; returns its address and how many are
@@ -75,13 +79,18 @@ fn pass_on(mut client: TcpStream, mut server: UnixStream, text: &[u8], cut: Cut,
     while let Ok(length @ 1..) = client.read(&mut message) {
         let holds = message[..length].windows(text.len()).any(|window| window == text);
         if holds && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
-            client.shutdown(std::net::Shutdown::Both).unwrap();
             match cut {
-                Cut::Before => server.shutdown(std::net::Shutdown::Both).unwrap(),
+                Cut::Before => {
+                    client.shutdown(std::net::Shutdown::Both).unwrap();
+                    return server.shutdown(std::net::Shutdown::Both).unwrap();
+                }
                 // The server finds out that nobody listens once it has done what it was asked.
-                Cut::After => server.write_all(&message[..length]).unwrap(),
+                Cut::After => {
+                    client.shutdown(std::net::Shutdown::Both).unwrap();
+                    return server.write_all(&message[..length]).unwrap();
+                }
+                Cut::Nowhere => (),
             }
-            return;
         }
         if server.write_all(&message[..length]).is_err() {
             return;
@@ -120,13 +129,57 @@ async fn a_commit_that_never_arrived_is_done_again() {
 async fn a_connection_that_is_cut_is_made_anew_in_mid_transaction_too() {
     let Some(mut world) = World::on_postgres().await else { return };
     let job = world.start(SEOUL).await;
-    let (way, left) = cut_way(world.url(), b"insert into attempt", Cut::After);
+    let (way, left) = cut_way(world.url(), b"select state = 'running'", Cut::After);
     let place: StoreUrl = format!("postgres://{way}/postgres?schema={}", world.url().server().unwrap().schema()).parse().unwrap();
     let store = open(&place, OpenMode::OpenExisting).await.unwrap();
     left.store(3, Ordering::SeqCst);
-    store.record_attempts(&[attempt(&job, 1, 1, 1, Outcome::Retry)]).await.unwrap();
+    store.open_read(&job, ReadNumber(2)).await.unwrap();
     assert_eq!(left.load(Ordering::SeqCst), 0, "it was cut");
-    world.assert_select("select count(*) from attempt", &["1"]).await;
+    world.assert_select("select read from job", &["2"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_partition_costs_few_ways_to_the_server_and_back() {
+    let Some(mut world) = World::on_postgres().await else { return };
+    let (way, left) = cut_way(world.url(), b"\0", Cut::Nowhere);
+    let place: StoreUrl = format!("postgres://{way}/postgres?schema={}", world.url().server().unwrap().schema()).parse().unwrap();
+    world.store = open(&place, OpenMode::OpenExisting).await.unwrap();
+    left.store(1000, Ordering::SeqCst);
+    world.collected(SEOUL, &["a", "b"], Verdict::Complete).await;
+    // Three transactions of a begin and an end each, the rows by arrays for two, and what must be asked.
+    let ways = 1000 - left.load(Ordering::SeqCst);
+    assert!((10..=24).contains(&ways), "{ways} messages");
+    left.store(1000, Ordering::SeqCst);
+    let now = world.now();
+    world.store.declare(&dataset(DATASET), now).await.unwrap();
+    let ways = 1000 - left.load(Ordering::SeqCst);
+    assert!((3..=9).contains(&ways), "{ways} messages to find all columns as they are");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_batch_takes_no_more_into_a_transaction_than_others_can_wait_for() {
+    let Some(mut world) = World::on_postgres().await else { return };
+    let job = world.start(SEOUL).await;
+    world
+        .tampered(
+            "create function far_away() returns trigger language plpgsql as $$ begin perform pg_sleep(0.7); return new; end $$; \
+             create trigger far_away before insert on apt_trade_rows for each statement execute function far_away(); \
+             alter table apt_trade_rows enable always trigger far_away",
+        )
+        .await;
+    let (page, now) = (apartments_page(&["a"]), world.now());
+    let stored = |number| StoredPage {
+        job: &job,
+        read: ReadNumber::FIRST,
+        number: PageNumber(number),
+        page: &page,
+        body: None,
+        attempts: &[],
+        now,
+    };
+    let pages: Vec<Change<'_>> = (1..=4).map(|number| Change::Page(stored(number))).collect();
+    assert_eq!(world.store.write_batch(&pages).await.unwrap().len(), 2);
+    world.assert_select("select number from page order by number", &["1", "2"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -32,7 +32,9 @@ pub enum AnswerTime {
 pub enum Order {
     /// Statements without parameters; values come as texts.
     Script(String),
-    /// A statement that changes something.
+    /// A statement without parameters, of which it is told how many lines it changed.
+    Count(String),
+    /// The same with parameters.
     Change(String, PgArguments),
     /// A statement that brings lines.
     Query(String, PgArguments),
@@ -100,6 +102,9 @@ async fn carry_out(connection: &mut PgConnection, order: Order) -> Result<Answer
     let statement = |sql, arguments| sqlx::query_with(AssertSqlSafe::<String>(sql), arguments).persistent(false);
     Ok(match order {
         Order::Script(sql) => Answer { rows: connection.fetch_all(sqlx::raw_sql(AssertSqlSafe(sql))).await?, changed: 0 },
+        Order::Count(sql) => {
+            Answer { rows: Vec::new(), changed: connection.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await?.rows_affected() }
+        }
         Order::Query(sql, arguments) => Answer { rows: connection.fetch_all(statement(sql, arguments)).await?, changed: 0 },
         Order::Change(sql, arguments) => {
             Answer { rows: Vec::new(), changed: connection.execute(statement(sql, arguments)).await?.rows_affected() }

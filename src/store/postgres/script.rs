@@ -4,6 +4,7 @@
 //! connection of the server.
 
 use crate::model::name::Name;
+use crate::store::param::Param;
 
 /// "gapl", the first half of the keys of our locks.
 const LOCK_CLASS: i32 = i32::from_be_bytes(*b"gapl");
@@ -25,7 +26,7 @@ pub enum Access {
 pub fn begin(schema: &Name, access: Access) -> String {
     let settings = format!(
         "set local search_path to {schema}; set local standard_conforming_strings to on; \
-         set local extra_float_digits to 3; set local idle_in_transaction_session_timeout to '10s'",
+         set local extra_float_digits to 3; set local bytea_output to hex; set local idle_in_transaction_session_timeout to '10s'",
         schema = quoted(schema),
     );
     let lock = |function: &str| {
@@ -50,12 +51,72 @@ pub fn quoted(name: &Name) -> String {
     format!("\"{name}\"")
 }
 
-/// A text as SQL.
+/// A text as SQL, whatever `standard_conforming_strings` says where it is read.
 pub fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
+    let quoted = text.replace('\'', "''");
+    if quoted.contains('\\') { format!("E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
 }
 
-/// Our SQL with the parameters as this engine writes them: `?1` as `$1`. It has question marks for nothing else.
-pub fn numbered(sql: &str) -> String {
-    sql.replace('?', "$")
+/// Our SQL with the values of its parameters in it: `?1` as the first. It has question marks for nothing else.
+///
+/// So several statements go to the server as one message, where each with parameters costs two ways there and back.
+pub fn filled(sql: &str, params: &[Param<'_>]) -> String {
+    let mut pieces = sql.split('?');
+    let mut filled = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let digits = piece.len() - piece.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
+        let number: usize = piece[..digits].parse().expect("a parameter has a number");
+        filled.push_str(&spelled(&params[number - 1]));
+        filled.push_str(&piece[digits..]);
+    }
+    filled
+}
+
+/// A value as SQL, with its type.
+fn spelled(param: &Param<'_>) -> String {
+    match param {
+        // A sign would bind more loosely than the cast.
+        Param::Integer(Some(value)) => format!("bigint '{value}'"),
+        Param::Integer(None) => "null::bigint".to_owned(),
+        Param::Text(Some(text)) => format!("{}::text", literal(text)),
+        Param::Text(None) => "null::text".to_owned(),
+        Param::Bytes(Some(bytes)) => {
+            let digits = |nibble: u8| char::from_digit(nibble.into(), 16).expect("a nibble is a digit");
+            let hex: String = bytes.iter().flat_map(|byte| [digits(byte >> 4), digits(byte & 15)]).collect();
+            format!("decode('{hex}', 'hex')")
+        }
+        Param::Bytes(None) => "null::bytea".to_owned(),
+        Param::Boolean(Some(value)) => value.to_string(),
+        Param::Boolean(None) => "null::boolean".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::param::params;
+
+    #[test]
+    fn values_stand_in_a_statement_as_they_are() {
+        let filled = filled(
+            "insert into t values (?1, ?2, ?3, ?4, ?10), (?5, ?6, ?7, ?8, ?9)",
+            params![
+                -7_i64,
+                "it's ?1",
+                "a\\'; drop",
+                &[0_u8, 255][..],
+                true,
+                None::<i64>,
+                None::<&str>,
+                "",
+                None::<String>,
+                "ten"
+            ],
+        );
+        assert_eq!(
+            filled,
+            "insert into t values (bigint '-7', 'it''s ?1'::text, E'a\\\\''; drop'::text, decode('00ff', 'hex'), 'ten'::text), \
+             (true, null::bigint, null::text, ''::text, null::text)"
+        );
+    }
 }

@@ -1,14 +1,15 @@
 //! An open transaction as the rules see it.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use sqlx::postgres::PgArguments;
+use sqlx::postgres::{PgArguments, PgRow};
 
 use super::lease::millis;
 use super::link::{Answer, Link, Order};
-use super::script::{literal, numbered, quoted};
-use super::values::{BinaryLine, ToldLine, arguments, names};
+use super::script::{filled, literal, quoted};
+use super::values::{BinaryLine, ToldLine, names};
 use super::{bulk, describe, dialect, failure, lease, rows};
 use crate::model::job::RunId;
 use crate::model::name::Name;
@@ -22,6 +23,8 @@ use crate::store::tx::{Cells, Each, Line, Session};
 
 /// Lines that are read at once of a result that may be as long as the store.
 const LINES_AT_ONCE: usize = 500;
+/// Bytes of statements that wait for the next one to be sent with.
+const MOST_UNSENT: usize = 1 << 20;
 
 /// The connection of a transaction that is open.
 pub struct Handle<'a> {
@@ -30,6 +33,8 @@ pub struct Handle<'a> {
     /// Who is to read the tables, where somebody is named.
     pub reader_role: Option<&'a Name>,
     pub lease: Duration,
+    /// Statements that are sent with the next one.
+    pub unsent: RefCell<String>,
 }
 
 impl Handle<'_> {
@@ -37,7 +42,17 @@ impl Handle<'_> {
         self.ask(Order::Script(sql))
     }
 
+    /// Sends what is not sent yet, then the order; as one message, where that has no parameters.
     fn ask(&self, order: Order) -> Result<Answer, StoreError> {
+        let unsent = self.unsent.take();
+        let order = match order {
+            Order::Script(sql) => Order::Script(unsent + &sql),
+            Order::Count(..) | Order::Change(..) | Order::Query(..) if unsent.is_empty() => order,
+            Order::Count(..) | Order::Change(..) | Order::Query(..) => {
+                self.link.ask(Order::Script(unsent)).map_err(|source| self.failed(source))?;
+                order
+            }
+        };
         self.link.ask(order).map_err(|source| self.failed(source))
     }
 
@@ -45,8 +60,14 @@ impl Handle<'_> {
         failure::of_sqlx(self.place, source)
     }
 
-    fn arguments(&self, params: &[Param<'_>]) -> Result<PgArguments, StoreError> {
-        arguments(params).map_err(|source| self.failed(source))
+    /// Sends what is not sent yet.
+    fn send(&self) -> Result<(), StoreError> {
+        if self.unsent.borrow().is_empty() { Ok(()) } else { self.script(String::new()).map(drop) }
+    }
+
+    fn told(&self, rows: &[PgRow]) -> Result<Vec<ToldLine>, StoreError> {
+        let lines: Option<Vec<ToldLine>> = rows.iter().map(ToldLine::of).collect();
+        lines.ok_or_else(|| self.misread("the server sent a value it never sends"))
     }
 
     /// Opens a cursor, which takes one query and nothing that writes.
@@ -75,12 +96,21 @@ impl Session for Handle<'_> {
     }
 
     fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
-        Ok(self.ask(Order::Change(numbered(sql), self.arguments(params)?))?.changed)
+        Ok(self.ask(Order::Count(filled(sql, params)))?.changed)
+    }
+
+    fn change(&self, sql: &str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        let mut unsent = self.unsent.borrow_mut();
+        unsent.push_str(&filled(sql, params));
+        unsent.push_str("; ");
+        let is_much = unsent.len() > MOST_UNSENT;
+        drop(unsent);
+        if is_much { self.send() } else { Ok(()) }
     }
 
     fn query(&self, sql: &str, params: &[Param<'_>], each: &mut Each<'_>) -> Result<(), StoreError> {
-        let answer = self.ask(Order::Query(numbered(sql), self.arguments(params)?))?;
-        hand_over(answer.rows.iter().map(BinaryLine), each).map(drop)
+        let rows = self.script(filled(sql, params))?.rows;
+        hand_over(self.told(&rows)?.into_iter(), each).map(drop)
     }
 
     fn stream(&self, sql: &str, each: &mut Each<'_>) -> Result<(), StoreError> {
@@ -106,9 +136,7 @@ impl Session for Handle<'_> {
             let rows = self.script(format!("fetch {LINES_AT_ONCE} from {CURSOR}"))?.rows;
             let is_last = rows.len() < LINES_AT_ONCE;
             columns = columns.or_else(|| rows.first().map(names));
-            let lines: Option<Vec<ToldLine>> = rows.iter().map(ToldLine::of).collect();
-            let lines = lines.ok_or_else(|| self.misread("the server sent a value it never sends"))?;
-            if hand_over(lines.into_iter(), each)?.is_break() || is_last {
+            if hand_over(self.told(&rows)?.into_iter(), each)?.is_break() || is_last {
                 break;
             }
         }
@@ -143,11 +171,11 @@ impl Session for Handle<'_> {
     }
 
     fn hold(&self, run: RunId) -> Result<(), StoreError> {
-        self.execute(lease::HOLD, &[run.0.into(), millis(self.lease).into()]).map(drop)
+        self.change(lease::HOLD, &[run.0.into(), millis(self.lease).into()])
     }
 
     fn release(&self, run: RunId) -> Result<(), StoreError> {
-        lease::RELEASE.into_iter().try_for_each(|sql| self.execute(sql, &[run.0.into()]).map(drop))
+        lease::RELEASE.into_iter().try_for_each(|sql| self.change(sql, &[run.0.into()]))
     }
 
     fn is_alive(&self, run: RunId) -> Result<bool, StoreError> {

@@ -1,5 +1,6 @@
 //! Transactions, and what is done when one does not come to its end.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use super::link::{Answer, AnswerTime, Link, Order};
@@ -44,9 +45,10 @@ impl Writer {
         link.ask(Order::Script(script::begin(&server.schema, Access::Pages))).map_err(failed)?;
         let handle = server.handle(&link);
         let id = Tx::new(&handle).random_token()?;
-        handle.execute(NEW_WRITER, &[id.as_str().into()])?;
-        handle.execute(FORGET, &[])?;
-        link.ask(Order::Script("commit".to_owned())).map_err(failed)?;
+        handle.change(NEW_WRITER, &[id.as_str().into()])?;
+        handle.change(FORGET, &[])?;
+        handle.script("commit".to_owned())?;
+        drop(handle);
         Ok(Self { link: Some(link), id, mark: 0, run: None })
     }
 
@@ -86,6 +88,7 @@ impl Writer {
         if let Some(before) = uncertain.take() {
             match self.committed(&handle) {
                 Ok(mark) if mark >= before.mark => {
+                    drop(handle);
                     self.take_back(link);
                     return Ok(before.done);
                 }
@@ -99,18 +102,21 @@ impl Writer {
         if let Some(run) = self.run
             && !is_held(&begun)
         {
+            drop(handle);
             self.take_back(link);
             return Err(StoreError::LeaseOver { place: server.place.clone(), run });
         }
         let done = match work(&Tx::new(&handle)) {
             Ok(done) => done,
             Err(error) => {
+                drop(handle);
                 self.take_back(link);
                 return Err(error);
             }
         };
         self.mark += 1;
-        match link.ask(Order::Script(script::commit(&self.id, self.mark))) {
+        let last = handle.unsent.into_inner() + &script::commit(&self.id, self.mark);
+        match link.ask(Order::Script(last)) {
             Ok(_) => {
                 self.link = Some(link);
                 Ok(done)
@@ -163,7 +169,7 @@ impl Server {
     }
 
     pub fn handle<'a>(&'a self, link: &'a Link) -> Handle<'a> {
-        Handle { link, place: &self.place, reader_role: self.reader_role.as_ref(), lease: self.lease }
+        Handle { link, place: &self.place, reader_role: self.reader_role.as_ref(), lease: self.lease, unsent: RefCell::default() }
     }
 }
 

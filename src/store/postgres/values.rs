@@ -1,28 +1,12 @@
 //! Values as the server sends and takes them.
 
-use sqlx::postgres::{PgArguments, PgRow, PgValueFormat, PgValueRef};
-use sqlx::{Arguments, Column, Row, TypeInfo, ValueRef};
+use sqlx::postgres::{PgRow, PgValueFormat, PgValueRef};
+use sqlx::{Column, Row, TypeInfo, ValueRef};
 
 use crate::store::cell::Cell;
-use crate::store::param::Param;
 use crate::store::tx::Cells;
 
-/// The parameters of a statement, with a copy of all that is borrowed.
-pub fn arguments(params: &[Param<'_>]) -> Result<PgArguments, sqlx::Error> {
-    let mut arguments = PgArguments::default();
-    for param in params {
-        let added = match param {
-            Param::Integer(value) => arguments.add(*value),
-            Param::Text(text) => arguments.add(text.as_deref()),
-            Param::Bytes(bytes) => arguments.add(bytes.as_deref()),
-            Param::Boolean(value) => arguments.add(*value),
-        };
-        added.map_err(sqlx::Error::Encode)?;
-    }
-    Ok(arguments)
-}
-
-/// A line of a statement of ours: its values came in the binary form.
+/// A line of a statement whose values came in the binary form.
 pub struct BinaryLine<'r>(pub &'r PgRow);
 
 impl Cells for BinaryLine<'_> {
@@ -56,7 +40,7 @@ fn binary(value: PgValueRef<'_>) -> Option<Cell<'_>> {
     })
 }
 
-/// A value of a query that is not ours, from the text the server writes for it.
+/// A value from the text the server writes for it.
 #[derive(Debug, PartialEq)]
 pub enum Told {
     Null,
@@ -66,7 +50,7 @@ pub enum Told {
     Blob(Vec<u8>),
 }
 
-/// A line of a query that is not ours.
+/// A line whose values came as texts.
 pub struct ToldLine(pub Vec<Told>);
 
 impl ToldLine {
