@@ -18,6 +18,7 @@ use rustls::ClientConfig;
 use super::announced::Announced;
 use super::clock::Clock;
 use super::connect::{ConnectTimedOut, Connected, OneAtATime};
+use super::kept::Kept;
 use super::pacer::{Departure, Pacer};
 use super::request::SecretUrl;
 use super::retry::Connection;
@@ -37,6 +38,7 @@ pub(super) struct HttpWire {
     client: Client,
     settings: HttpSettings,
     pacer: Arc<Pacer>,
+    kept: Kept,
     clock: Clock,
 }
 
@@ -61,7 +63,7 @@ impl HttpWire {
             .connector_layer(OneAtATime::new(Arc::clone(&pacer), settings.connect_timeout))
             .build()
             .map_err(|error| ClientError(innermost(&error.without_url())))?;
-        Ok(Self { client, settings, pacer, clock })
+        Ok(Self { client, settings, pacer, kept: Kept::default(), clock })
     }
 
     async fn exchange(&self, url: &SecretUrl) -> Result<Received, Fault> {
@@ -69,7 +71,8 @@ impl HttpWire {
             let trouble = Trouble::plain(TroubleKind::Invalid, Scope::Api, "the base URL and path make no URL");
             return Err(Fault { trouble, sent: false, connection: Connection::Other, http_status: None });
         };
-        let request = Request { host: url.host_str().unwrap_or_default().to_owned(), connected: Connected::default() };
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let request = Request { host, connected: Connected::default(), was_in_use: self.kept.take(self.clock.now()) };
         let exchange = request.connected.watch(self.ask(url, &request));
         match tokio::time::timeout(self.settings.total_timeout, exchange).await {
             Ok(answer) => answer,
@@ -97,6 +100,7 @@ impl HttpWire {
         let lines = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
         let announced = Announced::read(lines, self.clock.wall());
         let body = self.read(response, request).await?;
+        self.kept.put(self.clock.now());
         Ok(Received { raw: RawAnswer { status: status.as_u16(), content_type, retry_after, body }, announced })
     }
 
@@ -144,6 +148,8 @@ impl hyper::body::Body for Leaving {
 struct Request {
     host: String,
     connected: Connected,
+    /// Whether its connection, unless that is new, was in use a moment ago.
+    was_in_use: bool,
 }
 
 impl Request {
@@ -170,7 +176,8 @@ impl Request {
         };
         let hint = advice(&error).map(str::to_owned);
         let died_unanswered = http_status.is_none() && !is_connecting && is_closed(&error);
-        let connection = if died_unanswered && !self.connected.is_new() { Connection::Stale } else { Connection::Other };
+        let is_idle = !self.connected.is_new() && !self.was_in_use;
+        let connection = if died_unanswered && is_idle { Connection::Stale } else { Connection::Other };
         let trouble = Trouble { hint, ..Trouble::plain(kind, scope, cause) };
         Fault { trouble, sent: !is_connecting, connection, http_status }
     }

@@ -84,6 +84,7 @@ mod fetch;
 mod guise;
 mod hold;
 mod http;
+mod kept;
 mod lane;
 mod lights;
 mod pacer;

@@ -30,7 +30,7 @@ pub(super) struct Failed<'a> {
 /// How the connection of a failed attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Connection {
-    /// It was an old one and died before the answer: the server had closed it, the request is not to blame.
+    /// It was unused for a while and died before the answer: the server had closed it, the request is not to blame.
     Stale,
     Other,
 }

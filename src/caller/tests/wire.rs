@@ -71,10 +71,28 @@ async fn a_request_that_died_on_a_kept_connection_is_tried_again_without_the_wai
     let retry = RetrySettings { delay: Duration::from_secs(60), ..retry_settings() };
     let world = calling(&server.base_url, retry);
     world.fetch().await.unwrap();
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    tokio::time::resume();
     let fetched = world.fetch().await.unwrap();
     assert_eq!(outcomes(&fetched.attempts), [Outcome::Retry, Outcome::Page]);
     let order: Vec<_> = server.arrivals().iter().map(|arrival| (arrival.connection, arrival.request)).collect();
     assert_eq!(order, [(0, 0), (0, 1), (1, 0)]);
+}
+
+#[tokio::test]
+async fn a_connection_that_was_in_use_and_is_closed_instead_of_an_answer_is_no_stale_one() {
+    for act in [Act::Reset, Act::Close] {
+        let server = Server::start(move |arrival| {
+            if arrival.request == 0 { vec![Act::Send(answer(200, "page"))] } else { vec![act.clone()] }
+        });
+        let world = calling(&server.await.base_url, quick_retry());
+        world.fetch().await.unwrap();
+        let fetched = world.fetch().await.unwrap();
+        assert_eq!(outcomes(&fetched.attempts), [Outcome::Retry, Outcome::Page]);
+        let waited = NextStep::RetryIn(Duration::from_millis(1));
+        assert_eq!(world.ears.steps(), [NextStep::Done, waited, NextStep::Done], "it is asked again after a wait");
+    }
 }
 
 #[tokio::test]
