@@ -10,7 +10,7 @@ use crate::model::outcome::{Scope, Trouble, TroubleKind};
 /// fast: a key that this API let in before, or that comes while nobody is answered, is not refused but banned for a while.
 ///
 /// Source: HAProxy, Varnish and mod_evasive ban with a bare 403; nginx refuses with a bare 503 or closes the connection
-/// unanswered; both come in a fraction of a page's time.
+/// unanswered, mod_qos with a bare 500; firewalls send a page for people. All come in a fraction of a page's time.
 pub(super) fn seen_through(
     provider: &Provider,
     announced: Announced,
@@ -18,14 +18,13 @@ pub(super) fn seen_through(
     mut record: Attempt,
     connection: Connection,
 ) -> (Trouble, Attempt, Connection) {
-    let is_from_a_gate = match (record.http_status, connection) {
-        (Some(status), _) => status == 503,
-        // Closed without an answer.
-        (None, Connection::Other) => record.sent,
-        (None, Connection::Stale) => false,
+    let may_be_of_a_gate = match connection {
+        // Answered, or closed instead.
+        Connection::Other => record.sent,
+        Connection::Stale => false,
     };
-    let is_suspect = trouble.kind == TroubleKind::Retry && trouble.code.is_none() && is_from_a_gate;
-    if is_suspect && provider.traffic.unmask(record.took, trouble.retry_after.is_some()) {
+    let is_bare = matches!(trouble.kind, TroubleKind::Retry | TroubleKind::Garbled) && trouble.code.is_none();
+    if may_be_of_a_gate && is_bare && provider.traffic.unmask(record.took, trouble.retry_after.is_some()) {
         trouble.kind = TroubleKind::SlowDown;
     }
     if is_gate(&trouble, record.http_status) && (provider.apis.has_answered(&record.label.dataset) || provider.traffic.is_dark())

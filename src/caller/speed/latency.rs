@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::numbers::{BASE_ANSWERS, FEWEST_ANSWERS, QUICK, QUICKER, RECENT_ANSWERS, SLOW, SLOW_BY};
+use super::numbers::{BASE_ANSWERS, FEWEST_ANSWERS, QUICK, QUICKER, RECENT_ANSWERS, SILENCE, SILENT, SLOW, SLOW_BY};
 
 /// What the pages of a provider take.
 #[derive(Debug, Default)]
@@ -53,10 +53,17 @@ impl Latency {
         if self.recent.len() < FEWEST_ANSWERS { None } else { percentile(self.recent.iter(), 90) }
     }
 
-    /// Whether a failure came much more quickly than a page.
-    pub(super) fn is_quick(&self, took: Duration) -> bool {
+    /// Whether a failure came much more quickly than a page, or so late that no page ever does: a gate in front of the source
+    /// takes no time to refuse, or keeps whoever asks too fast waiting.
+    pub(super) fn is_odd(&self, took: Duration) -> bool {
         let is_known = self.recent.len() >= FEWEST_ANSWERS;
-        is_known && percentile(self.recent.iter(), 50).is_some_and(|median| took < median.mul_f64(QUICK))
+        let is_quick = is_known && percentile(self.recent.iter(), 50).is_some_and(|median| took < median.mul_f64(QUICK));
+        is_quick || self.is_silence(took)
+    }
+
+    /// Whether no page takes so long.
+    pub(super) fn is_silence(&self, took: Duration) -> bool {
+        self.of_nine_in_ten().is_some_and(|usual| took > usual.mul_f64(SILENT).max(SILENCE))
     }
 }
 
@@ -93,11 +100,15 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_quick_beside_the_pages_that_came() {
+    fn a_failure_is_odd_beside_the_pages_that_came() {
         let mut latency = Latency::default();
-        assert!(!latency.is_quick(Duration::ZERO), "nothing is known yet");
+        assert!(!latency.is_odd(Duration::ZERO), "nothing is known yet");
         slow_after(&mut latency, 100, 5);
-        assert!(latency.is_quick(Duration::from_millis(39)));
-        assert!(!latency.is_quick(Duration::from_millis(40)));
+        assert!(latency.is_odd(Duration::from_millis(39)));
+        assert!(!latency.is_odd(Duration::from_millis(40)));
+        assert!(!latency.is_odd(Duration::from_millis(1_000)));
+        assert!(latency.is_odd(Duration::from_millis(1_001)));
+        slow_after(&mut latency, 400, 20);
+        assert!(!latency.is_odd(Duration::from_millis(1_600)), "where pages take long, so may a failure");
     }
 }

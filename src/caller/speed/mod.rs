@@ -142,7 +142,7 @@ impl Speed {
     /// A call brought a page.
     pub(super) fn accepted(&mut self, now: Nanos, departure: Departure) {
         self.accepted.push_back(now);
-        let before = now.saturating_sub(nanos(ACCEPTED_WITHIN));
+        let before = now.saturating_sub(nanos(ACCEPTED_WITHIN + REFUSED_LATE));
         while self.accepted.front().is_some_and(|at| *at < before) {
             self.accepted.pop_front();
         }
@@ -163,7 +163,11 @@ impl Speed {
 
     /// A call was refused for speed that turned the provider dark.
     pub(super) fn refused(&mut self, now: Nanos, departure: Departure) {
-        let failing = self.accepted_rate(now).map_or(self.rate, |accepted| accepted.min(self.rate));
+        let took = Duration::from_nanos(now.saturating_sub(departure.at));
+        let is_late = self.search.as_ref().is_some_and(|search| search.latency.is_silence(took));
+        // What was kept waiting was refused as it left.
+        let accepted = self.accepted_rate(if is_late { departure.at } else { now });
+        let failing = accepted.map_or(self.rate, |accepted| accepted.min(self.rate));
         let mut is_doubted = false;
         if let Some(search) = &mut self.search {
             search.events += 1;
@@ -171,6 +175,8 @@ impl Speed {
             let limit = search.flight.limit();
             let bore = self.fail.filter(|fail| self.rate < BORNE * fail.rate);
             is_doubted = match (limit, bore) {
+                // And piled up because of it.
+                (_, _) if is_late => false,
                 // This very rate was borne before: one more was in flight there than here.
                 (Some(limit), Some(_)) if departure.in_flight <= limit => {
                     search.flight.lower_to(limit - 1);
@@ -228,9 +234,16 @@ impl Speed {
         self.begin_second(now);
     }
 
-    /// Whether a failure without a code is a refusal in disguise.
+    /// Whether a failure without a code is a refusal in disguise. Those that come however slowly it is asked are none, and
+    /// the pace is looked for anew.
     pub(super) fn unmask(&mut self, now: Nanos, took: Duration, says_wait: bool) -> bool {
-        self.search.as_mut().is_some_and(|search| search.unmask(now, took, says_wait))
+        let Some(search) = &mut self.search else { return false };
+        let was_deceived = search.was_deceived();
+        let is_refusal = search.unmask(now, self.rate, took, says_wait);
+        if search.was_deceived() && !was_deceived {
+            self.fail = None;
+        }
+        is_refusal
     }
 
     /// Banned again, the provider may count the calls of a minute or more, of which no rate of now says anything.
@@ -294,7 +307,7 @@ impl Speed {
     /// Calls a second of all hosts that were accepted lately, where there were enough to tell.
     fn accepted_rate(&self, now: Nanos) -> Option<f64> {
         let since = self.light_since.max(now.saturating_sub(nanos(ACCEPTED_WITHIN)));
-        let count = self.accepted.iter().filter(|at| **at >= since).count();
+        let count = self.accepted.iter().filter(|at| (since..=now).contains(*at)).count();
         let seconds = Duration::from_nanos(now.saturating_sub(since)).as_secs_f64();
         (count >= FEWEST_ACCEPTED && seconds > 0.0).then(|| self.hosts * count as f64 / seconds)
     }

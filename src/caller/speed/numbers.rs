@@ -14,6 +14,8 @@ pub(super) const AT_A_REFUSAL: f64 = 0.7;
 /// How far back accepted calls say which rate that was, and how many of them say something.
 pub(super) const ACCEPTED_WITHIN: Duration = Duration::from_secs(2);
 pub(super) const FEWEST_ACCEPTED: usize = 4;
+/// How late a refusal may come for that to be known still.
+pub(super) const REFUSED_LATE: Duration = Duration::from_secs(20);
 /// Calls a second that are never too many, however often they are refused; less where the ceiling is low.
 pub(super) const LOWEST: f64 = 0.5;
 pub(super) const LOWEST_OF_CEILING: f64 = 0.05;
@@ -76,6 +78,11 @@ pub(super) const FAIL_OF_SLOWNESS: f64 = 1.1;
 /// Asked more slowly, answers become quicker than this share, or the server is just slow.
 pub(super) const QUICKER: f64 = 0.9;
 
-/// A failure quicker than this share of the usual time may be a refusal in disguise; two within so long are one.
+/// A failure quicker than this share of the usual time may be a refusal in disguise, and one that took longer than a second
+/// and so many times what nine of ten pages take; two within so long are one.
 pub(super) const QUICK: f64 = 0.4;
+pub(super) const SILENCE: Duration = Duration::from_secs(1);
+pub(super) const SILENT: f64 = 4.0;
 pub(super) const SUSPECTS_WITHIN: Duration = Duration::from_secs(10);
+/// Failures that come all the same at so small a share of the rate they came at first are no refusals for speed.
+pub(super) const STILL_FAILING: f64 = 0.4;

@@ -22,6 +22,10 @@ pub(super) struct Search {
     /// Pages since the provider answered again.
     pub(super) let_in: u32,
     last_suspect: Option<Nanos>,
+    /// The highest rate at which failures passed for refusals.
+    unmasked_at: f64,
+    /// They came at any rate: they are failures.
+    has_no_disguises: bool,
 }
 
 impl Search {
@@ -36,6 +40,8 @@ impl Search {
             bans: 0,
             let_in: 0,
             last_suspect: None,
+            unmasked_at: 0.0,
+            has_no_disguises: false,
         }
     }
 
@@ -69,12 +75,24 @@ impl Search {
         self.bans > 0
     }
 
-    /// A failure without a code. Whether it is a refusal in disguise: quick, and the second within a short while.
-    pub(super) fn unmask(&mut self, now: Nanos, took: Duration, says_wait: bool) -> bool {
-        if !says_wait && !self.latency.is_quick(took) {
+    /// A failure without a code, at a rate. Whether it is a refusal in disguise: much quicker than a
+    /// page, or far too slow, and the second within a short while.
+    pub(super) fn unmask(&mut self, now: Nanos, rate: f64, took: Duration, says_wait: bool) -> bool {
+        if self.has_no_disguises || !says_wait && !self.latency.is_odd(took) {
             return false;
         }
-        self.last_suspect.replace(now).is_some_and(|last| now.saturating_sub(last) <= nanos(SUSPECTS_WITHIN))
+        let last = self.last_suspect.replace(now);
+        if last.is_none_or(|last| now.saturating_sub(last) > nanos(SUSPECTS_WITHIN)) {
+            return false;
+        }
+        self.unmasked_at = self.unmasked_at.max(rate);
+        self.has_no_disguises = !self.is_latched() && rate < STILL_FAILING * self.unmasked_at;
+        !self.has_no_disguises
+    }
+
+    /// Whether failures passed for refusals that were none.
+    pub(super) fn was_deceived(&self) -> bool {
+        self.has_no_disguises
     }
 
     /// Why the provider is not to be asked any more, if it is not.

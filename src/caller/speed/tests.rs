@@ -169,10 +169,37 @@ fn a_failure_without_a_code_is_a_refusal_when_it_is_quick_and_not_the_only_one()
     let mut unmask = |seconds: u64, took, says_wait| drive.speed.unmask(at + seconds * SECOND, took, says_wait);
     assert!(!unmask(0, quick, false));
     assert!(!unmask(1, slow, false), "an ordinary failure");
+    assert!(!unmask(1, Duration::from_millis(1_000), false), "it may just have been late");
     assert!(unmask(9, quick, false));
     assert!(!unmask(20, quick, false));
     assert!(unmask(21, slow, true), "it says how long to wait");
+    assert!(unmask(30, Duration::from_secs(15), false), "it was not answered at all");
     assert!(!Speed::set(5.0).unmask(0, quick, true), "a pace that was set is left to retries and breaker");
+}
+
+#[test]
+fn failures_that_come_however_slowly_it_is_asked_are_no_refusals() {
+    let quick = Duration::from_millis(14);
+    let unmask = |drive: &mut Drive| {
+        let is_refusal = drive.speed.unmask(drive.now, quick, false) || drive.speed.unmask(drive.now, quick, false);
+        if is_refusal {
+            drive.refused();
+        }
+        is_refusal
+    };
+    let mut drive = Drive::sought(40.0, 50.0);
+    drive.seconds(5);
+    let believed = (0..10).take_while(|_| unmask(drive.seconds(1))).count();
+    assert_eq!(believed, 3, "at {}/s", drive.rate());
+    let before = drive.rate();
+    assert!(drive.seconds(3).rate() > 1.4 * before, "{}, not much more than {before}", drive.rate());
+    assert!(!unmask(&mut drive), "never again");
+
+    let mut banned = Drive::sought(40.0, 50.0);
+    banned.seconds(5).banned();
+    for _ in 0..5 {
+        assert!(unmask(banned.seconds(1)), "who was banned believes every refusal: {}", banned.rate());
+    }
 }
 
 #[test]

@@ -50,6 +50,10 @@ fn models() -> Vec<Model> {
         model("no limit", Limit::default(), 50.0, 44.0, 8),
         model("40/s, no burst", bucket(40.0, 1.0), 40.0, 32.0, 6),
         Model { status: 503, ..model("40/s, no burst, 503", bucket(40.0, 1.0), 40.0, 32.0, 6) },
+        Model { status: 500, ..model("40/s, sliding window, 500", window(40), 40.0, 30.0, 6) },
+        // No status of any kind: a page for people that the judge does not know.
+        Model { status: 299, ..model("40/s, no burst, garbled", bucket(40.0, 1.0), 40.0, 32.0, 6) },
+        Model { status: 500, ..model("4 in flight, 500", Limit { in_flight: Some(4), ..Limit::default() }, 34.0, 27.0, 4) },
         model("40/s, burst 40", bucket(40.0, 40.0), 40.0, 24.0, 6),
         model("3/s, no burst", bucket(3.0, 1.0), 3.0, 2.4, 1),
         model("40/s, sliding window", window(40), 40.0, 30.0, 6),
@@ -58,6 +62,14 @@ fn models() -> Vec<Model> {
         model("4 in flight", Limit { in_flight: Some(4), ..Limit::default() }, 34.0, 27.0, 4),
         model("4 in flight and 40/s", Limit { in_flight: Some(4), ..bucket(40.0, 10.0) }, 34.0, 18.0, 4),
         Model { wasted: 8, share: 0.6, ..model("40/s, ban of 10 s", Limit { ban_ms: 10_000, ..window(40) }, 40.0, 22.0, 5) },
+        // As many as were in flight: nothing comes back from any of them.
+        Model {
+            refused_in_ms: 15_000,
+            status: 504,
+            wasted: 16,
+            share: 0.6,
+            ..model("40/s, ban of 10 s, silent", Limit { ban_ms: 10_000, ..window(40) }, 40.0, 22.0, 5)
+        },
         Model { refused_in_ms: 3_000, wasted: 12, share: 0.6, ..model("40/s, refused after 3 s", window(40), 40.0, 20.0, 5) },
     ]
 }
@@ -229,4 +241,18 @@ async fn one_stray_failure_changes_nothing() {
         assert_eq!((world.sends().len(), world.ears.pauses()), (601, Vec::new()));
         assert!(world.clock.now() < 25 * SECOND, "{} s", world.clock.now() / SECOND);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn quick_failures_that_come_at_any_pace_do_not_slow_a_search_down_for_good() {
+    let random = Mutex::new(fastrand::Rng::with_seed(7));
+    let script = move |_: &Asked<'_>| {
+        let is_bad = random.lock().unwrap().f64() < 0.05;
+        if is_bad { Reply::After(Duration::from_millis(10), 500) } else { Reply::After(Duration::from_millis(110), 200) }
+    };
+    let limits = ProviderLimits { pace: Pace::Sought(Start::COLD), ..limits(16, 40.0) };
+    let world = World::playing(limits, retry_settings(), None, script);
+    let calls = world.fetch_many(1_200).join_all().await;
+    assert!(calls.iter().all(Result::is_ok));
+    assert!(world.clock.now() < 70 * SECOND, "{} s", world.clock.now() / SECOND);
 }

@@ -83,9 +83,11 @@ async fn a_request_that_died_on_a_kept_connection_is_tried_again_without_the_wai
 #[tokio::test]
 async fn a_connection_that_was_in_use_and_is_closed_instead_of_an_answer_is_no_stale_one() {
     for act in [Act::Reset, Act::Close] {
-        let server = Server::start(move |arrival| {
-            if arrival.request == 0 { vec![Act::Send(answer(200, "page"))] } else { vec![act.clone()] }
-        });
+        let server = Server::start(
+            move |arrival| {
+                if arrival.request == 0 { vec![Act::Send(answer(200, "page"))] } else { vec![act.clone()] }
+            },
+        );
         let world = calling(&server.await.base_url, quick_retry());
         world.fetch().await.unwrap();
         let fetched = world.fetch().await.unwrap();
