@@ -23,6 +23,8 @@ pub struct Limit {
     /// Refuses everything for so long after a refusal; each further call begins that time anew. Milliseconds.
     pub ban_ms: u64,
     pub answer: Answer,
+    /// What every page says of it in its `RateLimit-Policy`: `300;w=60`.
+    pub policy: Option<String>,
     /// A refusal is quick, milliseconds.
     pub wait_ms: u64,
 }
@@ -105,6 +107,7 @@ impl Default for Limit {
             in_flight: None,
             ban_ms: 0,
             answer: Answer::Gateway3 { code: "23".to_owned(), status: None, retry_after: None },
+            policy: None,
             wait_ms: 14,
         }
     }

@@ -109,7 +109,9 @@ impl Stage {
                 if let Some(Content::Broken { how }) = content {
                     spoil(&mut buffer, *how, asked.format);
                 }
-                Reply { status: 200, content_type: asked.format.content_type(), headers: Vec::new(), body: buffer }
+                let policy = self.scenario.limit.as_ref().and_then(|limit| limit.policy.clone());
+                let headers = policy.map(|policy| ("ratelimit-policy", policy)).into_iter().collect();
+                Reply { status: 200, content_type: asked.format.content_type(), headers, body: buffer }
             }
         }
     }
