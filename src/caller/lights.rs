@@ -42,7 +42,7 @@ impl Lights {
             Pace::Careful => (Pause::new(patience), set),
             // Its rate is lowered instead, and a pause that began long would hide how long a ban is.
             Pace::Sought(start) => (Pause::forgetful(patience), Speed::sought(start, ceiling, limits.concurrency)),
-            Pace::Steered => (Pause::forgetful(patience), set),
+            Pace::Steered => (Pause::even(patience), set),
         };
         Self { pause, speed, hold: Hold::default(), orders, is_ban_told: false, warned: Warned::default() }
     }

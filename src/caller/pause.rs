@@ -17,6 +17,8 @@ pub(super) struct Pause {
     light_since: Option<Nanos>,
     patience: Duration,
     forgotten_after: Duration,
+    /// They are no longer than this.
+    longest: Duration,
 }
 
 #[derive(Debug)]
@@ -82,12 +84,24 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
 
 impl Pause {
     pub(super) fn new(patience: Duration) -> Self {
-        Self { dark: None, length: FIRST_PAUSE, light_since: None, patience, forgotten_after: FORGOTTEN_AFTER }
+        Self {
+            dark: None,
+            length: FIRST_PAUSE,
+            light_since: None,
+            patience,
+            forgotten_after: FORGOTTEN_AFTER,
+            longest: LONGEST_PAUSE,
+        }
     }
 
     /// One that begins with the first pause each time.
     pub(super) fn forgetful(patience: Duration) -> Self {
         Self { forgotten_after: Duration::ZERO, ..Self::new(patience) }
+    }
+
+    /// One whose pauses never grow: whoever asks chooses when a canary goes.
+    pub(super) fn even(patience: Duration) -> Self {
+        Self { longest: FIRST_PAUSE, ..Self::forgetful(patience) }
     }
 
     /// Which way a call takes that asks `now`. An answer `AsCanary` must be followed by a refusal, a success or
@@ -123,7 +137,7 @@ impl Pause {
         let asked = asked.unwrap_or(Duration::ZERO);
         match (&mut self.dark, witness) {
             (Some(dark), Witness::Canary) => {
-                self.length = (self.length * 2).min(LONGEST_PAUSE);
+                self.length = (self.length * 2).min(self.longest);
                 let pause = self.length.max(asked);
                 dark.until = now.saturating_add(nanos(pause));
                 (dark.canary, dark.is_lasting) = (Canary::Due, true);
@@ -137,7 +151,7 @@ impl Pause {
             (None, Witness::SentAt(sent)) if self.light_since.is_some_and(|since| sent < since) => Refused::SameEvent,
             (None, Witness::SentAt(_) | Witness::Canary) => {
                 let is_fresh = self.light_since.is_none_or(|since| now.saturating_sub(since) > nanos(self.forgotten_after));
-                self.length = if is_fresh { FIRST_PAUSE } else { (self.length * 2).min(LONGEST_PAUSE) };
+                self.length = if is_fresh { FIRST_PAUSE } else { (self.length * 2).min(self.longest) };
                 let pause = self.length.max(asked);
                 let until = now.saturating_add(nanos(pause));
                 self.dark = Some(Dark { began: now, until, canary: Canary::Due, is_lasting: false, why: why.to_owned() });

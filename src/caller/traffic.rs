@@ -171,8 +171,13 @@ impl Traffic {
     pub(super) fn heed(&self, departure: Departure, announced: Announced) {
         match self.pace {
             Pace::Careful | Pace::Sought(_) => {}
-            // Whoever steers finds out by asking.
-            Pace::Steered => return,
+            // Whoever steers decides.
+            Pace::Steered => {
+                if let Some(rps) = announced.rate {
+                    self.listener.hear(&Event::RateAnnounced { provider: self.provider.clone(), rps });
+                }
+                return;
+            }
         }
         let now = self.clock.now();
         let mut lights = self.lights();

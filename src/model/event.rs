@@ -58,6 +58,11 @@ pub enum Event {
         provider: Name,
         dark: Duration,
     },
+    /// The provider announces that it lets so many calls a second in, at a measurement that does not obey by itself.
+    RateAnnounced {
+        provider: Name,
+        rps: f64,
+    },
     /// The provider is asked at another pace from now on.
     PaceChanged {
         provider: Name,

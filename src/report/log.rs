@@ -125,6 +125,8 @@ impl Listener for Log {
             Event::ProviderResumed { provider, dark } => {
                 tracing::info!(%provider, "{provider} answers again after {}", number::duration(*dark));
             }
+            // Whoever measures tells what follows from it.
+            Event::RateAnnounced { provider, rps } => tracing::debug!(%provider, rps, "announces a rate"),
             Event::PaceChanged { provider, pace: Pace { rps, refused_rps, in_flight, .. } } => {
                 let in_flight = in_flight.map(|most| format!(", at most {most} in flight")).unwrap_or_default();
                 let refused = refused_rps.map(|rate| format!("; {rate:.1}/s was refused")).unwrap_or_default();

@@ -149,6 +149,7 @@ impl Listener for Progress {
             | Event::ReadRestarted { .. }
             | Event::ProviderPaused { .. }
             | Event::ProviderResumed { .. }
+            | Event::RateAnnounced { .. }
             | Event::ApiBlocked { .. }
             | Event::BreakerChanged { .. }
             | Event::Warned { .. } => {}

@@ -94,6 +94,7 @@ impl Listener for Tally {
             | Event::ReadRestarted { .. }
             | Event::JobEnded { .. }
             | Event::ProviderResumed { .. }
+            | Event::RateAnnounced { .. }
             | Event::ApiBlocked { .. }
             | Event::BreakerChanged { .. }
             | Event::Warned { .. } => {}
