@@ -81,7 +81,7 @@ pub fn result(report: &Throughput, quota: Option<u64>) -> String {
     line(
         "tested",
         &format!(
-            "{} in {:.0} s at {}. A limit over a longer time (a minute, a day) would not have shown.{quota}",
+            "{} in {:.0} s at {}.{quota}",
             counted(report.tested.calls as u64, "call"),
             report.tested.seconds,
             report.subject.source,
@@ -117,6 +117,9 @@ fn sure(Answer { confidence, upper95_refused, .. }: &Answer) -> String {
         Confidence::NoLimitSeen => "nothing was refused".to_owned(),
         Confidence::Blocked => "a ban ended the search before this could be tried: begin with less".to_owned(),
         Confidence::LongWindow => "from what was let in until it refused".to_owned(),
+        Confidence::Unsure if *upper95_refused >= 1.0 => {
+            "reckoned from what was let in between two refusals, not tried".to_owned()
+        }
         Confidence::Unsure => {
             format!("kept up without a refusal (95 %: less than {:.1} %), not for long enough", upper95_refused * 100.0)
         }

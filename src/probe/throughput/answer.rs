@@ -2,7 +2,7 @@ use super::envelope::{contradicts, proven_rate, refusing_rate, soak_seconds, upp
 use super::evidence::{self, Refusal};
 use super::range::Halt;
 use super::report::{Answer, Confidence, Ended, LimitKind};
-use super::search::{BAN, FEWEST, Found, Search};
+use super::search::{FEWEST, Found, Search};
 use super::shot::Shot;
 use super::step::{Step, StepKind, rate};
 
@@ -13,8 +13,9 @@ const LEAST_SOAK: f64 = 3.0;
 const SOAK_WITHOUT_REFUSAL: f64 = 7.0;
 /// Seconds of calls that a source may save up.
 const BURSTS: [f64; 4] = [0.1, 0.25, 0.5, 1.0];
-/// A source that opens so long after the first call counts the calls of a minute.
+/// A source that opens so long after the first call counts the calls of a minute, or of ten seconds.
 const ABOUT_A_MINUTE: std::ops::RangeInclusive<f64> = 54.0..=68.0;
+const ABOUT_TEN_SECONDS: std::ops::RangeInclusive<f64> = 9.9..=10.9;
 
 impl Search<'_, '_> {
     /// Keeps the answer up until calls that were saved up for it must be used up.
@@ -69,21 +70,19 @@ impl Search<'_, '_> {
     }
 
     async fn refused_in_soak(&mut self, clean: &Step) -> Found {
-        let refusal = self.refusal();
+        let refusal = self.refusal(self.last_step().calls);
+        let lasts = evidence::lasts_between_refusals(&self.range.shots(), refusal.at).unwrap_or(0.0);
         self.wait_for_light().await;
         let concurrency = clean.in_flight.max(1);
-        match self.dark {
-            Some(dark) if dark <= BAN => {
-                self.kind = LimitKind::Rate;
-                let rps = 0.95 * refusing_rate(&refusal.accepted, refusal.at, 5.0);
-                (answer(rps, concurrency, Confidence::Unsure, 0), vec!["calls saved up for more than 5 s".to_owned()])
-            }
-            Some(_) | None => {
-                self.kind = LimitKind::LongWindow;
-                let rps = MARGIN * self.lasting().unwrap_or(clean.offered * MARGIN_AFTER_BAN);
-                (answer(rps, 1, Confidence::LongWindow, 0), Vec::new())
-            }
+        if self.is_ban {
+            (self.ended, self.kind) = (Ended::Blocked, LimitKind::LongWindow);
+            let rps = MARGIN_AFTER_BAN * self.lasting();
+            return (answer(rps, 1, Confidence::LongWindow, 0), Vec::new());
         }
+        self.kind = LimitKind::Rate;
+        let deep = refusing_rate(&refusal.accepted, refusal.at, 5.0);
+        let rps = 0.95 * deep.max(lasts).min(MARGIN * clean.offered);
+        (answer(rps, concurrency, Confidence::Unsure, 0), vec!["calls saved up for more than 5 s".to_owned()])
     }
 
     pub(super) fn after_ban(&mut self, clean: &Step, refusal: &Refusal) -> Found {
@@ -92,19 +91,24 @@ impl Search<'_, '_> {
         let bound = refusing_rate(&refusal.accepted, refusal.at, 1.0);
         let mut rps = (MARGIN_AFTER_BAN * clean.offered).min(MARGIN * bound);
         let mut not_ruled_out = Vec::new();
-        let open_after = self
-            .dark
-            .map(|dark| refusal.at + dark.as_secs_f64() - self.range.shots().first().map_or(0.0, |shot| shot.sent.as_secs_f64()));
-        if let Some(lasting) = self.lasting() {
-            if open_after.is_some_and(|seconds| ABOUT_A_MINUTE.contains(&seconds)) {
+        let lasting = self.lasting();
+        let first = self.range.shots().first().map_or(0.0, |shot| shot.sent.as_secs_f64());
+        match self.dark.map(|dark| refusal.at + dark.as_secs_f64() - first) {
+            Some(seconds) if ABOUT_A_MINUTE.contains(&seconds) || ABOUT_TEN_SECONDS.contains(&seconds) => {
                 self.kind = LimitKind::LongWindow;
-                rps = MARGIN * lasting;
-            } else {
-                not_ruled_out.push(format!("that the calls of a longer while were counted: then {lasting:.1}/s lasts"));
+                // Some count by the clock: a part of the calls may have been of the minute before.
+                rps = rps.min(MARGIN_AFTER_BAN * lasting);
+            }
+            Some(_) => not_ruled_out.push(format!("that the calls of a longer while were counted: then {lasting:.1}/s lasts")),
+            // For how long it is shut, or what it counts, is not known: no more than it let in so far.
+            None => {
+                rps = rps.min(MARGIN * lasting);
+                not_ruled_out.push("that the calls of an hour or a day were counted".to_owned());
             }
         }
         let concurrency = clean.in_flight.max(1);
-        (answer(rps, concurrency, Confidence::Blocked, 0), not_ruled_out)
+        let confidence = if self.kind == LimitKind::LongWindow { Confidence::LongWindow } else { Confidence::Blocked };
+        (answer(rps, concurrency, confidence, 0), not_ruled_out)
     }
 }
 

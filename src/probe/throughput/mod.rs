@@ -4,9 +4,11 @@
 //! lasts long is a ban, after which nothing more is tried. The answer is what was tested, never a model of the limiter.
 
 mod answer;
+mod climb;
 mod envelope;
 mod evidence;
 pub mod learn;
+mod light;
 mod range;
 pub mod report;
 mod search;

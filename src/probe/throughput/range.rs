@@ -42,6 +42,8 @@ struct State {
     /// What an answer takes when nobody hurries.
     usual: Option<Duration>,
     last_suspect: Option<Duration>,
+    /// Calls a second that the source announces, the fewest it ever did.
+    announced: Option<f64>,
     /// The sequential test of failures that may happen at any time: positive is bad.
     softness: f64,
     /// Stops the step that is under way.
@@ -109,6 +111,11 @@ impl Range {
     /// Everything that was sent.
     pub(super) fn shots(&self) -> Vec<Shot> {
         self.ears.state().shots.clone()
+    }
+
+    /// Calls a second that the source announces.
+    pub(super) fn announced(&self) -> Option<f64> {
+        self.ears.state().announced
     }
 
     pub(super) fn learned(&self) -> Learned {
@@ -235,6 +242,9 @@ impl State {
             Came::Suspect => {
                 if self.last_suspect.replace(now).is_some_and(|last| now.saturating_sub(last) <= SUSPECTS_WITHIN) {
                     came = Came::Refused;
+                    // And so was the one before.
+                    let suspects = self.shots.iter_mut().rev().filter_map(|shot| shot.answer.as_mut());
+                    suspects.filter(|answer| answer.came == Came::Suspect).take(1).for_each(|answer| answer.came = Came::Refused);
                 }
             }
             Came::Soft => self.softness += A_FAILURE,
@@ -276,6 +286,10 @@ impl Listener for Ears {
                 state.ended(attempt.label.job.0, answered, now);
                 drop(state);
                 self.changed.notify_waiters();
+            }
+            Event::RateAnnounced { rps, .. } => {
+                let mut state = self.state();
+                state.announced = Some(state.announced.map_or(*rps, |known| known.min(*rps)));
             }
             _ => {}
         }

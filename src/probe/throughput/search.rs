@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use super::climb::Climb;
 use super::evidence::{self, Refusal};
 use super::range::{Halt, Range};
 use super::report::{Answer, Ended, LimitKind, Subject, Tested, Throughput};
@@ -10,15 +11,16 @@ use crate::model::rate::Rate;
 
 const BASE_CALLS: usize = 8;
 const BASE_RATE: f64 = 5.0;
-const GROWTH: f64 = 1.4;
+/// Where the base is refused: calls a second to begin with, and the share of the base that is not exceeded.
+const SLOWEST: f64 = 0.9;
+const BELOW_BASE: f64 = 0.75;
+/// The share of what a source announces that is tried: it may see calls a little closer together than they were sent.
+const OF_ANNOUNCED: f64 = 0.95;
+const LEAST_CEILING: f64 = 0.1;
 /// What an answer of the plain table may take before it is given up.
 const LONGEST_IN_A_ROW: Duration = Duration::from_secs(15);
-const STEP_SECONDS: f64 = 1.5;
 /// Calls of a step at least.
 pub(super) const FEWEST: usize = 10;
-/// Longer than this without an answer is a ban.
-pub(super) const BAN: Duration = Duration::from_millis(2500);
-
 /// Finds the highest rate that is safe, and says how sure that is.
 pub async fn search(target: Target, bounds: Bounds, subject: Subject, tell: &mut Tell<'_>) -> Throughput {
     let mut search = Search::new(target.range(), bounds, tell);
@@ -54,6 +56,8 @@ pub(super) struct Search<'t, 'f> {
     /// What an answer takes at the longest, as a rule.
     pub(super) longest: Duration,
     pub(super) dark: Option<Duration>,
+    /// Whether it was shut for a while, and not only to the calls that came too fast.
+    pub(super) is_ban: bool,
     pub(super) kind: LimitKind,
     pub(super) ended: Ended,
     pub(super) why: Option<String>,
@@ -72,6 +76,7 @@ impl<'t, 'f> Search<'t, 'f> {
             usual: None,
             longest: Duration::from_secs(1),
             dark: None,
+            is_ban: false,
             kind: LimitKind::None,
             ended: Ended::Answered,
             why: None,
@@ -79,29 +84,34 @@ impl<'t, 'f> Search<'t, 'f> {
     }
 
     async fn run(&mut self) -> Option<Found> {
-        let (_, halt) = self.step(StepKind::Base, BASE_RATE.min(self.bounds.ceiling), 1, BASE_CALLS).await;
+        let (base, halt) = self.step(StepKind::Base, BASE_RATE.min(self.bounds.ceiling), 1, BASE_CALLS).await;
+        let mut first_rate = f64::INFINITY;
         if halt != Halt::No {
-            self.stopped(halt);
-            if matches!(halt, Halt::Refused | Halt::Silent) {
-                self.ended = Ended::Blocked;
+            if self.stopped(halt) {
+                return None;
             }
-            return None;
+            self.ended = Ended::Blocked;
+            if !self.may_be_slower(&base).await {
+                return None;
+            }
+            first_rate = SLOWEST;
         }
         self.usual = self.range.take_usual();
         let Some(usual) = self.usual else {
             (self.ended, self.why) = (Ended::Trouble, Some("no call was answered with a page".to_owned()));
             return None;
         };
-        let (mut clean, halted) = self.climb((1.2 / usual.as_secs_f64()).min(self.bounds.ceiling)).await?;
-        match halted {
+        self.heed_announced();
+        let Climb { mut clean, last: refused, halt } =
+            self.climb((1.2 / usual.as_secs_f64()).min(first_rate).min(self.bounds.ceiling)).await?;
+        match halt {
             Halt::Refused | Halt::Silent => {
-                let refused = self.last_step();
-                let refusal = self.refusal();
+                let refusal = self.refusal(self.range.shots().len());
                 self.wait_for_light().await;
                 if self.ended != Ended::Answered {
                     return None;
                 }
-                if self.is_ban() {
+                if self.is_ban {
                     return Some(self.after_ban(&clean, &refusal));
                 }
                 if let Some(halt) = self.refine(&mut clean, &refused).await
@@ -112,7 +122,7 @@ impl<'t, 'f> Search<'t, 'f> {
                 if self.ended != Ended::Answered {
                     return None;
                 }
-                if self.is_ban() {
+                if self.is_ban {
                     return Some(self.after_ban(&clean, &refusal));
                 }
                 self.soak(&clean, Some(refusal)).await
@@ -122,113 +132,32 @@ impl<'t, 'f> Search<'t, 'f> {
         }
     }
 
-    /// Faster and faster, until something gives. Returns the last step that was clean and what ended it.
-    async fn climb(&mut self, first: f64) -> Option<(Step, Halt)> {
-        let mut clean = self.last_step();
-        let mut rate = first;
-        let mut wider = 0;
-        loop {
-            let cap = (self.cap_for(rate, &clean) + wider).min(self.bounds.max_concurrency);
-            let calls = ((STEP_SECONDS * rate).ceil() as usize).max(FEWEST);
-            if calls + FEWEST > self.left() {
-                return Some((clean, Halt::No));
-            }
-            let (step, halt) = self.step(StepKind::Ladder, rate, cap, calls).await;
-            match (halt, step.verdict) {
-                (Halt::Quota | Halt::Barred | Halt::Stopped, _) => {
-                    self.stopped(halt);
-                    return None;
-                }
-                (Halt::Refused | Halt::Silent | Halt::Failing, _) => return Some((clean, halt)),
-                (Halt::No, StepVerdict::Slow) => {
-                    self.kind = LimitKind::Queue;
-                    return Some((clean, Halt::No));
-                }
-                // Answers, or this machine, were slower than a step before: once more with more in flight.
-                (Halt::No, StepVerdict::Held) if wider == 0 && cap < self.bounds.max_concurrency => {
-                    wider = cap.div_ceil(2);
-                    continue;
-                }
-                (Halt::No, StepVerdict::Held) => return Some((Step { offered: step.sent.max(clean.offered), ..step }, Halt::No)),
-                (Halt::No, StepVerdict::Clean | StepVerdict::Refused | StepVerdict::Failing) => clean = step,
-            }
-            if rate >= self.bounds.ceiling {
-                return Some((clean, Halt::No));
-            }
-            rate = (rate * GROWTH).min(self.bounds.ceiling);
-            wider = 0;
+    /// What the source announces it bears is not exceeded: there is nothing to find out above it.
+    fn heed_announced(&mut self) {
+        let Some(rps) = self.range.announced() else { return };
+        let ceiling = OF_ANNOUNCED * rps;
+        if ceiling < self.bounds.ceiling {
+            self.bounds.ceiling = ceiling.max(LEAST_CEILING);
+            self.note(format!("announces {rps:.3} calls a second: not tried any faster than {:.1}/s", self.bounds.ceiling));
         }
     }
 
-    /// One try between the last clean step and the refused one; returns what ended it, if that is the end of all.
-    async fn refine(&mut self, clean: &mut Step, refused: &Step) -> Option<Halt> {
-        for _ in 0..self.bounds.refine {
-            let flight = evidence::flight_let_in(&self.range.shots());
-            let (rate, cap) = match flight {
-                Some(most) => (refused.offered, most),
-                None => ((clean.offered * refused.offered).sqrt(), self.cap_for(refused.offered, clean)),
-            };
-            let calls = ((STEP_SECONDS * rate).ceil() as usize).max(FEWEST);
-            if calls + FEWEST > self.left() {
-                return None;
-            }
-            self.kind = LimitKind::Rate;
-            let (step, halt) = self.step(StepKind::Refine, rate, cap, calls).await;
-            match halt {
-                Halt::No => {
-                    if flight.is_some() {
-                        self.kind = LimitKind::InFlight;
-                    }
-                    let offered = if step.verdict == StepVerdict::Held { step.sent } else { step.offered };
-                    *clean = Step { offered, ..step };
-                }
-                Halt::Refused | Halt::Silent => self.wait_for_light().await,
-                Halt::Failing => {}
-                Halt::Quota | Halt::Barred | Halt::Stopped => return Some(halt),
-            }
+    /// Whether a source that refused the base, but let some of it in, bears less than that; if so, what is known of it.
+    async fn may_be_slower(&mut self, base: &Step) -> bool {
+        if base.good == 0 || base.offered <= SLOWEST {
+            return false;
         }
-        None
+        self.wait_for_light().await;
+        if self.dark.is_none() || self.is_ban || !matches!(self.ended, Ended::Blocked) {
+            return false;
+        }
+        (self.ended, self.why, self.kind) = (Ended::Answered, None, LimitKind::Rate);
+        // Refused once: one more time is all that is asked of it.
+        (self.bounds.ceiling, self.bounds.refine) = (BELOW_BASE * base.offered, 0);
+        true
     }
 
-    /// Single calls, after waits that double, until one is answered.
-    pub(super) async fn wait_for_light(&mut self) {
-        let began = self.range.now();
-        let mut gap = Duration::from_secs(1);
-        self.dark = None;
-        loop {
-            let waited = self.range.now().saturating_sub(began);
-            if waited + gap > self.bounds.max_wait || self.left() == 0 {
-                self.note(format!("refused for {:.0} s and not tried any longer", waited.as_secs_f64()));
-                self.why = Some("the source refuses every call; it did not open again within --max-wait".to_owned());
-                return;
-            }
-            self.range.pause(gap).await;
-            if self.range.is_stopped() {
-                self.stopped(Halt::Stopped);
-                return;
-            }
-            match self.range.canary(self.longest.max(Duration::from_secs(1)) * 4 + gap).await {
-                Some(Came::Good) => {
-                    let dark = self.range.now().saturating_sub(began);
-                    self.dark = Some(dark);
-                    let what = if dark > BAN { "a ban" } else { "not a ban" };
-                    self.note(format!("answered again after {:.1} s: {what}", dark.as_secs_f64()));
-                    return;
-                }
-                Some(Came::Quota) => {
-                    self.stopped(Halt::Quota);
-                    return;
-                }
-                Some(Came::Barred) => {
-                    self.stopped(Halt::Barred);
-                    return;
-                }
-                Some(Came::Refused | Came::Suspect | Came::Soft) | None => gap = (gap * 2).min(Duration::from_secs(60)),
-            }
-        }
-    }
-
-    async fn step(&mut self, kind: StepKind, rate: f64, cap: u32, calls: usize) -> (Step, Halt) {
+    pub(super) async fn step(&mut self, kind: StepKind, rate: f64, cap: u32, calls: usize) -> (Step, Halt) {
         let (_, halt) = self.step_shots(kind, rate, cap, calls).await;
         (self.last_step(), halt)
     }
@@ -267,22 +196,22 @@ impl<'t, 'f> Search<'t, 'f> {
         true
     }
 
-    pub(super) fn refusal(&self) -> Refusal {
-        let of_last_step = self.steps.last().map_or(0, |step| step.calls);
-        evidence::refusal(&self.range.shots(), of_last_step, self.range.now())
+    /// The first refusal among the last so many requests.
+    pub(super) fn refusal(&self, last: usize) -> Refusal {
+        evidence::refusal(&self.range.shots(), last, self.range.now())
     }
 
-    fn is_ban(&self) -> bool {
-        self.dark.is_none_or(|dark| dark > BAN)
-    }
-
-    /// Calls a second that were accepted, over the time until the source was open again.
-    pub(super) fn lasting(&self) -> Option<f64> {
-        self.dark.and_then(|_| evidence::lasting(&self.range.shots()))
+    /// Calls a second that were accepted, over the time until the source was open again, or until now where it never was.
+    pub(super) fn lasting(&self) -> f64 {
+        let shots = self.range.shots();
+        match self.dark {
+            Some(_) => evidence::lasting(&shots),
+            None => evidence::let_in_until(&shots, self.range.now()),
+        }
     }
 
     /// As many in flight as a rate needs, by what answers took in a step.
-    fn cap_for(&self, rate: f64, step: &Step) -> u32 {
+    pub(super) fn cap_for(&self, rate: f64, step: &Step) -> u32 {
         let p90 = step.p90_ms.unwrap_or(1000) as f64 / 1000.0;
         ((rate * p90).ceil() as u32).clamp(1, self.bounds.max_concurrency)
     }
@@ -291,17 +220,22 @@ impl<'t, 'f> Search<'t, 'f> {
         self.bounds.max_calls.saturating_sub(self.range.shots().len())
     }
 
-    fn last_step(&self) -> Step {
+    pub(super) fn last_step(&self) -> Step {
         self.steps.last().expect("a step was made").clone()
     }
 
-    fn note(&mut self, note: String) {
+    pub(super) fn note(&mut self, note: String) {
         (self.tell)(Told::Note(note));
     }
 
     fn into_report(self, subject: Subject, found: Option<Found>) -> Throughput {
         let shots = self.range.shots();
         let (result, not_ruled_out) = found.unzip();
+        let mut not_ruled_out = not_ruled_out.unwrap_or_default();
+        if result.is_some() {
+            let longer = if self.kind == LimitKind::LongWindow { "an hour, a day" } else { "a minute, a day" };
+            not_ruled_out.push(format!("a limit over a longer time ({longer}), which would not have shown"));
+        }
         Throughput {
             schema: 1,
             subject,
@@ -310,8 +244,8 @@ impl<'t, 'f> Search<'t, 'f> {
             ceiling: self.bounds.ceiling,
             dark_s: self.dark.map(|dark| dark.as_secs_f64()),
             kind: self.kind,
-            not_ruled_out: not_ruled_out.unwrap_or_default(),
-            lasting_rps: self.lasting(),
+            not_ruled_out,
+            lasting_rps: self.dark.map(|_| self.lasting()),
             result,
             tested: Tested { calls: shots.len(), seconds: evidence::span(&shots) },
             ended: self.ended,

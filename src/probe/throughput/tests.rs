@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::learn::Learner;
 use super::report::{Confidence, Ended, LimitKind, Subject, Throughput};
+use super::step::{Step, StepKind, StepVerdict};
 use super::*;
 use crate::caller::{Call, Caller, CallerSettings, Clock, Judge, Pace, PageRequest, ProviderLimits, Surroundings, Unrationed};
 use crate::decode::{self, RawAnswer, Reading};
@@ -31,9 +32,12 @@ struct Stand {
 }
 
 impl Stand {
-    async fn playing(limit: &str) -> Self {
-        let scenario = format!("rows = 5\nlatency_ms = {{ from = 60, to = 90 }}\n{limit}");
-        let scenario = Scenario::from_toml(&scenario).unwrap_or_else(|error| panic!("{error:?}"));
+    async fn behind(limit: &str) -> Self {
+        Self::playing(&format!("rows = 5\nlatency_ms = {{ from = 60, to = 90 }}\n{limit}")).await
+    }
+
+    async fn playing(scenario: &str) -> Self {
+        let scenario = Scenario::from_toml(scenario).unwrap_or_else(|error| panic!("{error:?}"));
         Self { portal: Portal::start(scenario, (Ipv4Addr::LOCALHOST, 0).into()).await.unwrap() }
     }
 
@@ -172,8 +176,36 @@ const MODELS: &[Model] = &[
         name: "30/s, bucket of 30",
         limit: "limit = { bucket = { per_second = 30, burst = 30 } }",
         truth: 30.0,
-        share: 0.5,
+        share: 0.6,
         kind: LimitKind::Rate,
+    },
+    Model {
+        name: "40/s, asks for 5 s after a refusal",
+        limit: "limit = { per_second = 40, answer = { kind = 'html', status = 429, retry_after = 5 } }",
+        truth: 40.0,
+        share: 0.6,
+        kind: LimitKind::Rate,
+    },
+    Model {
+        name: "3/s, slower than the base",
+        limit: "limit = { per_second = 3 }",
+        truth: 3.0,
+        share: 0.6,
+        kind: LimitKind::Rate,
+    },
+    Model {
+        name: "20/s, announced",
+        limit: "limit = { per_second = 20, policy = '20;w=1' }",
+        truth: 20.0,
+        share: 0.75,
+        kind: LimitKind::None,
+    },
+    Model {
+        name: "100 in ten seconds",
+        limit: "limit = { per_second = 100, window_ms = 10000 }",
+        truth: 10.0,
+        share: 0.6,
+        kind: LimitKind::LongWindow,
     },
     Model { name: "3 in flight", limit: "limit = { in_flight = 3 }", truth: 3.0 / 0.076, share: 0.45, kind: LimitKind::InFlight },
     Model {
@@ -191,12 +223,17 @@ async fn the_answer_is_safe_and_useful_behind_every_kind_of_limiter() {
     let mut trials = tokio::task::JoinSet::new();
     for model in MODELS {
         trials.spawn(async move {
-            let stand = Stand::playing(model.limit).await;
+            let stand = Stand::behind(model.limit).await;
             let report = stand.probed(BOUNDS).await;
             let seen = stand.portal.requests();
             let answer = report.result.unwrap_or_else(|| panic!("{}: {report:#?}", model.name));
             // Until what it did to the limiter is over.
-            tokio::time::sleep(Duration::from_millis(if model.kind == LimitKind::Ban { 4100 } else { 1100 })).await;
+            let until_over = match model.kind {
+                LimitKind::Ban => 4_100,
+                LimitKind::LongWindow => 10_100,
+                LimitKind::None | LimitKind::Rate | LimitKind::InFlight | LimitKind::Queue => 1_100,
+            };
+            tokio::time::sleep(Duration::from_millis(until_over)).await;
             let refused = stand.used(answer, 8.0).await;
             (model, report, answer, seen, refused)
         });
@@ -232,7 +269,25 @@ async fn the_answer_is_safe_and_useful_behind_every_kind_of_limiter() {
         assert!(most <= BOUNDS.max_concurrency, "{name}");
         assert!(report.steps.iter().filter(|step| step.refused > 0).count() <= 2, "{name}: refused too often");
         let is_ban = model.kind == LimitKind::Ban;
-        assert_eq!(report.ended, if is_ban { Ended::Blocked } else { Ended::Answered }, "{name}");
+        let was_shut = is_ban || model.kind == LimitKind::LongWindow;
+        assert_eq!(report.ended, if was_shut { Ended::Blocked } else { Ended::Answered }, "{name}");
         assert_eq!(answer.confidence == Confidence::Blocked, is_ban, "{name}");
+        let says_of_longer = report.not_ruled_out.iter().any(|what| what.contains("over a longer time"));
+        assert!(says_of_longer, "{name}: {:?}", report.not_ruled_out);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_that_was_held_down_is_tried_once_more_with_more_in_flight() {
+    // In the second step of the ladder two in flight are too few all of a sudden.
+    let slower = "[[fault]]\nfrom_ms = 3000\nwait_ms = 145";
+    let stand = Stand::playing(&format!("rows = 5\nlatency_ms = 100\n{slower}")).await;
+    let report = stand.probed(BOUNDS).await;
+    let is_held = |step: &Step| step.verdict == StepVerdict::Held;
+    let held = report.steps.iter().position(is_held).unwrap_or_else(|| panic!("{report:#?}"));
+    let (held, again) = (&report.steps[held], &report.steps[held + 1]);
+    assert_eq!((again.kind, again.offered), (StepKind::Ladder, held.offered), "{report:#?}");
+    assert!(again.cap > held.cap && again.verdict == StepVerdict::Clean, "{report:#?}");
+    let rps = report.result.unwrap().rps;
+    assert!(rps > 1.5 * held.sent, "{rps}, and it did not end at {}", held.sent);
 }
