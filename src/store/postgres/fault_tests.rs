@@ -47,6 +47,8 @@ enum Cut {
     Before,
     /// They arrive, and nothing ever comes back.
     After,
+    /// They never arrive, and the way stays open.
+    Silent,
     /// They are counted alone.
     Nowhere,
 }
@@ -89,6 +91,7 @@ fn pass_on(mut client: TcpStream, mut server: UnixStream, text: &[u8], cut: Cut,
                     client.shutdown(std::net::Shutdown::Both).unwrap();
                     return server.write_all(&message[..length]).unwrap();
                 }
+                Cut::Silent => continue,
                 Cut::Nowhere => (),
             }
         }
@@ -136,6 +139,21 @@ async fn a_connection_that_is_cut_is_made_anew_in_mid_transaction_too() {
     store.open_read(&job, ReadNumber(2)).await.unwrap();
     assert_eq!(left.load(Ordering::SeqCst), 0, "it was cut");
     world.assert_select("select read from job", &["2"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_over_a_way_that_fell_silent_comes_to_an_end() {
+    let Some(mut world) = World::on_postgres().await else { return };
+    world.collected(SEOUL, &["a"], Verdict::Complete).await;
+    let (way, left) = cut_way(world.url(), b"max(checked_at)", Cut::Silent);
+    let place: StoreUrl = format!("postgres://{way}/postgres?schema={}", world.url().server().unwrap().schema()).parse().unwrap();
+    let store = open(&place, OpenMode::OpenExisting).await.unwrap();
+    assert!(store.last_checked().await.unwrap().is_some());
+    left.store(1, Ordering::SeqCst);
+    let begun = Instant::now();
+    let error = tokio::time::timeout(SOON * 8, store.last_checked()).await.expect("it ends").unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{error}");
+    assert!(begun.elapsed() < SOON * 6, "{:?}", begun.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -18,14 +18,8 @@ pub struct Link {
     runtime: Handle,
     /// Not there after an answer that never came.
     connection: RefCell<Option<PgConnection>>,
-    answer_time: AnswerTime,
-}
-
-/// How long an answer is waited for.
-#[derive(Clone, Copy, Debug)]
-pub enum AnswerTime {
-    Endless,
-    Limited(Duration),
+    /// How long an answer is waited for.
+    answer_time: Duration,
 }
 
 /// What is asked of the server.
@@ -47,7 +41,7 @@ pub struct Answer {
 }
 
 impl Link {
-    pub fn connect(runtime: &Handle, options: &PgConnectOptions, answer_time: AnswerTime) -> Result<Self, sqlx::Error> {
+    pub fn connect(runtime: &Handle, options: &PgConnectOptions, answer_time: Duration) -> Result<Self, sqlx::Error> {
         let (tell, told) = mpsc::sync_channel(1);
         let options = options.clone();
         runtime.spawn(async move {
@@ -66,16 +60,13 @@ impl Link {
             let answer = carry_out(&mut connection, order).await;
             tell.send((connection, answer)).ok();
         });
-        let (connection, answer) = match self.answer_time {
-            AnswerTime::Endless => told.recv().map_err(|_| sqlx::Error::WorkerCrashed)?,
-            AnswerTime::Limited(time) => told.recv_timeout(time).map_err(|error| {
-                task.abort();
-                match error {
-                    RecvTimeoutError::Timeout => timed_out(),
-                    RecvTimeoutError::Disconnected => sqlx::Error::WorkerCrashed,
-                }
-            })?,
-        };
+        let (connection, answer) = told.recv_timeout(self.answer_time).map_err(|error| {
+            task.abort();
+            match error {
+                RecvTimeoutError::Timeout => timed_out(),
+                RecvTimeoutError::Disconnected => sqlx::Error::WorkerCrashed,
+            }
+        })?;
         *self.connection.borrow_mut() = Some(connection);
         answer
     }

@@ -7,7 +7,7 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::runtime::Builder;
 use tokio::sync::{Mutex, Semaphore};
 
-use super::link::{AnswerTime, Link, Order};
+use super::link::{Link, Order};
 use super::patience::Patience;
 use super::script::{self, Access, quoted};
 use super::session::grant_reading;
@@ -108,7 +108,7 @@ impl PostgresStore {
 
 /// Brings the schema to where it must be; the writer, unless the store is only read.
 fn open(server: &Server, mode: OpenMode) -> Result<Option<Writer>, StoreError> {
-    let link = server.connect(AnswerTime::Limited(Duration::from_secs(60)))?;
+    let link = server.connect(Duration::from_secs(60))?;
     let standing = transaction::read(&link, server, |tx| standing(tx, &server.schema))?;
     let missing = || StoreError::Missing { place: server.place.clone() };
     match (standing, mode) {

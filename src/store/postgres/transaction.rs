@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use super::link::{Answer, AnswerTime, Link, Order};
+use super::link::{Answer, Link, Order};
 use super::patience::Patience;
 use super::script::{self, Access};
 use super::session::Handle;
@@ -78,7 +78,7 @@ impl Writer {
     ) -> Result<T, StoreError> {
         let link = match self.link.take() {
             Some(link) => link,
-            None => server.connect(AnswerTime::Limited(ANSWER_TIMEOUT))?,
+            None => server.connect(ANSWER_TIMEOUT)?,
         };
         let failed = |source| failure::of_sqlx(&server.place, source);
         let mut begin = script::begin(&server.schema, access);
@@ -164,7 +164,7 @@ impl Writer {
 }
 
 impl Server {
-    pub fn connect(&self, answer_time: AnswerTime) -> Result<Link, StoreError> {
+    pub fn connect(&self, answer_time: Duration) -> Result<Link, StoreError> {
         Link::connect(&self.handle, &self.options, answer_time).map_err(|source| failure::of_sqlx(&self.place, source))
     }
 
@@ -178,8 +178,9 @@ fn is_held(begun: &Answer) -> bool {
     begun.rows.last().and_then(ToldLine::of).is_some_and(|line| line.0 == [Told::Integer(1)])
 }
 
+/// A query may take its time over a large store; but a way that was lost without a word brings no answer at all.
 pub fn connect_reader(server: &Server) -> Result<Link, StoreError> {
-    server.connect(AnswerTime::Endless)
+    server.connect(server.patience * 4)
 }
 
 /// Does `work` in one transaction that only reads.
