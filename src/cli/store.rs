@@ -87,6 +87,7 @@ async fn migrate(
     for name in &names {
         store.declare(setup.dataset(name)?, now).await?;
     }
+    store.admit_reader().await?;
     if let Some(role) = &collector {
         store.admit(role).await?;
     }

@@ -103,6 +103,13 @@ impl Engine {
         }
     }
 
+    pub async fn admit_reader(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(store) => store.admit_reader().await,
+        }
+    }
+
     pub async fn admit(&self, role: &Name) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(_) => Err(StoreError::NoRoles),

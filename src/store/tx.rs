@@ -61,6 +61,12 @@ pub trait Session {
     /// Tells the database what the tables and columns of a dataset mean, where it has a place for that.
     fn describe(&self, layout: &Layout) -> Result<(), StoreError>;
 
+    /// Makes a view anew, for those who may read it.
+    fn replace_view(&self, view: &str, sql: &str) -> Result<(), StoreError> {
+        self.change(&format!("drop view if exists \"{view}\""), &[])?;
+        self.change(sql, &[])
+    }
+
     /// Inserts lines of a table with the ids they have.
     fn insert_many(&self, table: &str, columns: &[BulkColumn], lines: &[Vec<Value>]) -> Result<(), StoreError>;
 
@@ -155,6 +161,10 @@ impl<'a> Tx<'a> {
             each(&cells.map_err(|source| self.misread(source))?);
             Ok(ControlFlow::Continue(()))
         })
+    }
+
+    pub fn replace_view(&self, view: &str, sql: &str) -> Result<(), StoreError> {
+        self.session.replace_view(view, sql)
     }
 
     pub fn insert_many(&self, table: &str, columns: &[BulkColumn], lines: &[Vec<Value>]) -> Result<(), StoreError> {

@@ -111,6 +111,11 @@ impl Store {
         Ok(there.len() as u64)
     }
 
+    /// Lets the role that the settings name as reader read whatever is there.
+    pub async fn admit_reader(&self) -> Result<(), StoreError> {
+        self.engine.admit_reader().await
+    }
+
     /// Lets a role of the server collect into the tables that are there.
     ///
     /// Errors: a store that has no roles.

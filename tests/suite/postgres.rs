@@ -219,4 +219,26 @@ fn a_role_without_rights_to_alter_collects_what_another_made_tables_for() {
     assert_eq!(reading.count("select count(*) from apt_trade"), world.count("select count(*) from apt_trade"));
     assert_eq!(reading.count("select count(*) from coverage"), 12);
     reading.run(MONTHS).exits(7);
+
+    // Somebody else reads as well, and a column comes to the definition.
+    server::administered(&format!("create role {role}_guest login"));
+    let schema = place.split_once("schema=").unwrap().1;
+    server::administered(&format!(
+        "grant usage on schema {schema} to {role}_guest; grant select on {schema}.apt_trade to {role}_guest; \
+         create view {schema}.mine as select region from {schema}.apt_trade"
+    ));
+    let definition = std::fs::read_to_string(world.folder().join("gapless.d/datasets/apt_trade.toml")).unwrap();
+    let grown = format!("{definition}\n[[column]]\nid = \"new\"\nfield = \"newField\"\ntype = \"text\"\n");
+    world.file("gapless.d/datasets/apt_trade.toml", &grown);
+    let refused = world.run("store migrate").exits(7).stderr;
+    assert!(refused.contains("view mine depends on view apt_trade"), "{refused}");
+    server::administered(&format!("drop view {schema}.mine"));
+    // One that is named later reads what was there before.
+    server::administered(&format!("create role {role}_late login"));
+    let world = world.set("store.reader_role", &format!("{role}_late"));
+    world.run("store migrate").exits(0);
+    for reader in ["", "_guest", "_reader", "_late"] {
+        server::administered(&format!("set role {role}{reader}; select new from {schema}.apt_trade"));
+    }
+    server::administered(&format!("set role {role}_late; select * from {schema}.coverage"));
 }

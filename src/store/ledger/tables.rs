@@ -68,8 +68,7 @@ pub fn declare(tx: &Tx<'_>, dataset: &Dataset, now: Timestamp) -> Result<(), Sto
         tx.change(&format!("alter table \"{id}_rows\" add column \"{name}\" {kind}"), &[])?;
     }
     if !added.is_empty() {
-        tx.change(&format!("drop view if exists \"{id}\""), &[])?;
-        tx.change(&view_sql(&layout, tx.dialect()), &[])?;
+        tx.replace_view(id, &view_sql(&layout, tx.dialect()))?;
     }
     if changed > 0 { tx.describe(&layout) } else { Ok(()) }
 }

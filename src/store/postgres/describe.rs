@@ -4,6 +4,13 @@ use super::session::comment;
 use crate::model::name::Name;
 use crate::store::layout::{Layout, LayoutColumn};
 
+/// Who may do what with a view, as statements that grant it again.
+pub const GRANTS: &str = "select format('grant %s on %s to %s%s; ', a.privilege_type, ?1,
+        case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end,
+        case when a.is_grantable and a.grantee <> c.relowner then ' with grant option' else '' end)
+    from pg_catalog.pg_class c cross join lateral aclexplode(c.relacl) a
+    where c.oid = to_regclass(?1)";
+
 /// Comments on the view, the table and their columns.
 pub fn comments(layout: &Layout) -> String {
     let id = &layout.id;

@@ -12,7 +12,17 @@ pub fn of_sqlx(place: &StorePlace, source: sqlx::Error) -> StoreError {
         sqlx::Error::Tls(_) => DatabaseFailure::TlsRefused,
         _ => DatabaseFailure::Unforeseen,
     };
-    StoreError::Database { place: place.clone(), failure, source: source.into() }
+    let told: Box<dyn std::error::Error + Send + Sync> = match (failure, detail(&source)) {
+        // It names what depends on what.
+        (DatabaseFailure::Depended, Some(detail)) => detail.into(),
+        _ => source.into(),
+    };
+    StoreError::Database { place: place.clone(), failure, source: told }
+}
+
+fn detail(source: &sqlx::Error) -> Option<String> {
+    let error = source.as_database_error()?.try_downcast_ref::<sqlx::postgres::PgDatabaseError>()?;
+    error.detail().map(|detail| detail.lines().collect::<Vec<_>>().join(", "))
 }
 
 /// A certificate that is not trusted stays so, however often it is shown.

@@ -132,6 +132,13 @@ impl PostgresStore {
         self.try_read(work).await
     }
 
+    /// Lets the role that is to read do so, where one is named: tables and views that were there before it was as well.
+    pub async fn admit_reader(&self) -> Result<(), StoreError> {
+        let Some(role) = &self.server.reader_role else { return Ok(()) };
+        let grants = session::grant_reading(&self.server.schema, role);
+        self.write(Access::Rules, |tx| grants.iter().try_for_each(|sql| tx.change(sql, &[]))).await
+    }
+
     /// Lets a role write what is in the tables, and neither make nor alter any.
     pub async fn admit(&self, role: &Name) -> Result<(), StoreError> {
         let (schema, role) = (script::quoted(&self.server.schema), script::quoted(role));

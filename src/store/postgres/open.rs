@@ -168,7 +168,7 @@ fn migrate(link: &Link, server: &Server) -> Result<(), StoreError> {
         handle.execute(NEW_STEP, params![version, name, &checksum(sql)[..]])?;
     }
     if let Some(role) = &server.reader_role {
-        handle.script(grant_reading(&server.schema, role))?;
+        handle.script(grant_reading(&server.schema, role).join("; "))?;
     }
     link.ask(Order::Script("commit".to_owned())).map(drop).map_err(failed)
 }

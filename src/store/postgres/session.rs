@@ -18,7 +18,7 @@ use crate::store::dialect::Dialect;
 use crate::store::error::{DatabaseFailure, StoreError, StorePlace};
 use crate::store::job::StoredPage;
 use crate::store::layout::Layout;
-use crate::store::param::Param;
+use crate::store::param::{Param, params};
 use crate::store::tx::{Cells, Each, Line, Session};
 
 /// Lines that are read at once of a result that may be as long as the store.
@@ -160,6 +160,15 @@ impl Session for Handle<'_> {
         }
     }
 
+    fn replace_view(&self, view: &str, sql: &str) -> Result<(), StoreError> {
+        let mut grants = String::new();
+        self.query(describe::GRANTS, params![format!("\"{view}\"")], &mut |line| {
+            grants.push_str(&line.get::<String>(0).map_err(|_| self.misread("a grant that is no text"))?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        self.script(format!("drop view if exists \"{view}\"; {sql}; {grants}")).map(drop)
+    }
+
     fn insert_many(&self, table: &str, columns: &[BulkColumn], lines: &[Vec<Value>]) -> Result<(), StoreError> {
         let insertion = bulk::insertion(table, columns, lines).map_err(|source| self.failed(source))?;
         self.ask(insertion).map(drop)
@@ -198,9 +207,9 @@ fn hand_over<C: Cells>(lines: impl Iterator<Item = C>, each: &mut Each<'_>) -> R
 }
 
 /// Rights to read the views and tables of a schema.
-pub fn grant_reading(schema: &Name, role: &Name) -> String {
+pub fn grant_reading(schema: &Name, role: &Name) -> [String; 2] {
     let (schema, role) = (quoted(schema), quoted(role));
-    format!("grant usage on schema {schema} to {role}; grant select on all tables in schema {schema} to {role}")
+    [format!("grant usage on schema {schema} to {role}"), format!("grant select on all tables in schema {schema} to {role}")]
 }
 
 /// A comment as SQL.
