@@ -26,6 +26,8 @@ pub enum StoreError {
     Older { place: StorePlace, found: i64, known: i64 },
     #[error("step {step} of the schema of store `{place}` is half done or was changed by hand")]
     StrangeSchema { place: StorePlace, step: i64 },
+    #[error("the database of store `{place}` keeps text as {found}, which has not every letter that comes")]
+    OtherEncoding { place: StorePlace, found: String },
     #[error("this program is linked with SQLite {found}, which can lose committed writes; it needs {needed}")]
     OldEngine { found: &'static str, needed: &'static str },
     #[error("file `{}` can not be used", path.display())]
@@ -165,6 +167,7 @@ impl StoreError {
             Self::Newer { .. } => StoreErrorKind::Newer,
             Self::Missing { .. }
             | Self::Foreign { .. }
+            | Self::OtherEncoding { .. }
             | Self::Older { .. }
             | Self::DefinitionChanged { .. }
             | Self::AlreadyThere { .. }
@@ -204,6 +207,28 @@ impl StoreError {
     /// What to do next, where there is something to do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
+            Self::Missing { place: StorePlace::Server(_) } => {
+                Some("check database and schema; `gapless collect --create` or `gapless store migrate` makes a new store there")
+            }
+            Self::Foreign { place: StorePlace::Server(_) } => {
+                Some("name a schema of its own with `store.schema`, or `?schema=NAME`")
+            }
+            Self::StrangeSchema { place: StorePlace::Server(_), .. } => Some("restore a copy of the schema; nothing was changed"),
+            Self::Database { place: StorePlace::Server(_), failure: DatabaseFailure::Locked, .. } => {
+                Some("see in `pg_stat_activity` who keeps it locked, or run again later")
+            }
+            Self::Database { place: StorePlace::Server(_), failure: DatabaseFailure::DiskFull, .. } => {
+                Some("free some space on the server and run again; what was stored is safe")
+            }
+            Self::Database { place: StorePlace::Server(_), failure: DatabaseFailure::Damaged, .. } => {
+                Some("look into the log of the server, and restore a copy of the schema")
+            }
+            Self::Database { place: StorePlace::Server(_), failure: DatabaseFailure::DiskFailed, .. } => {
+                Some("check the disk of the server, then the store with `gapless doctor`")
+            }
+            Self::OtherEncoding { .. } => {
+                Some("make another database, with `create database NAME encoding 'UTF8' template template0`")
+            }
             Self::Missing { .. } => Some("check the path; `gapless collect --create` makes a new store where there is none"),
             Self::EmptyFile { .. } => {
                 Some("check the disk and restore a copy; if nothing was ever in it, remove the file and run `gapless init`")
@@ -234,14 +259,14 @@ impl StoreError {
                 DatabaseFailure::RoleMissing => {
                     Some("check the spelling of the role, or make it with `create role NAME login`, and run again")
                 }
-                DatabaseFailure::RightMissing => {
-                    Some("let a role that may alter tables run `gapless store migrate`, and grant this one what is missing")
-                }
+                DatabaseFailure::RightMissing => Some(
+                    "let the owner of the tables run `gapless store migrate DATASET --collector ROLE`, with this role as ROLE",
+                ),
                 DatabaseFailure::Depended => Some("drop your view or rule on it, run again, and make it anew"),
                 DatabaseFailure::Unforeseen => None,
             },
             Self::DefinitionChanged { .. } => {
-                Some("give the column a new name, or begin a new store with `--store sqlite://PATH`; nothing was changed")
+                Some("give the column a new name, or begin a new store with `--store URL`; nothing was changed")
             }
             Self::AlreadyThere { .. } => Some("name a file that is not there yet: a copy takes the place of nothing"),
             Self::HalfCopied { .. } => Some("run the same `gapless store copy` again: it goes on where it was broken off"),

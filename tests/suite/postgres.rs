@@ -242,3 +242,15 @@ fn a_role_without_rights_to_alter_collects_what_another_made_tables_for() {
     }
     server::administered(&format!("set role {role}_late; select * from {schema}.coverage"));
 }
+
+#[test]
+fn a_database_that_keeps_text_otherwise_is_refused_before_any_call() {
+    let Some(place) = server::place() else { return };
+    let database = format!("latin_p{}", std::process::id());
+    server::administered(&format!("create database {database} encoding 'LATIN1' locale 'C' template template0"));
+    let world = World::playing("rows = 1").storing_at(&place.replacen("/postgres?", &format!("/{database}?"), 1));
+    let refused = world.run(&format!("{MONTHS} --create")).exits(7).json()["error"].to_string();
+    assert!(refused.contains("LATIN1") && refused.contains("encoding 'UTF8'"), "{refused}");
+    assert_eq!(world.requests().len(), 0);
+    server::administered(&format!("drop database {database}"));
+}

@@ -109,7 +109,10 @@ impl PostgresStore {
 /// Brings the schema to where it must be; the writer, unless the store is only read.
 fn open(server: &Server, mode: OpenMode) -> Result<Option<Writer>, StoreError> {
     let link = server.connect(Duration::from_secs(60))?;
-    let standing = transaction::read(&link, server, |tx| standing(tx, &server.schema))?;
+    let (encoding, standing) = transaction::read(&link, server, |tx| Ok((encoding(tx)?, standing(tx, &server.schema)?)))?;
+    if encoding != "UTF8" {
+        return Err(StoreError::OtherEncoding { place: server.place.clone(), found: encoding });
+    }
     let missing = || StoreError::Missing { place: server.place.clone() };
     match (standing, mode) {
         (Standing::Foreign, _) => return Err(StoreError::Foreign { place: server.place.clone() }),
@@ -130,6 +133,12 @@ fn open(server: &Server, mode: OpenMode) -> Result<Option<Writer>, StoreError> {
         // Now, before anything was asked of a provider, is the time to learn that we may not write.
         OpenMode::Create | OpenMode::OpenExisting => Writer::begin(link, server).map(Some),
     }
+}
+
+/// How the database keeps text.
+fn encoding(tx: &Tx<'_>) -> Result<String, StoreError> {
+    let encoding = tx.first("select current_setting('server_encoding')", &[], |line| line.get(0))?;
+    Ok(encoding.expect("a constant query brings one line"))
 }
 
 fn standing(tx: &Tx<'_>, schema: &Name) -> Result<Standing, StoreError> {
