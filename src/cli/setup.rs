@@ -114,7 +114,12 @@ impl Setup {
     pub fn store_url(&self) -> Result<StoreUrl, CliError> {
         let url: StoreUrl = self.settings.store.url.parse().map_err(|error: StoreUrlError| CliError::usage(error.to_string()))?;
         let schema = schema_of(self.settings.store.schema.as_str()).map_err(|error| CliError::usage(error.to_string()))?;
-        Ok(url.in_schema(&schema))
+        self.completed(url.in_schema(&schema))
+    }
+
+    /// The same place, with what PGSSLMODE, PGHOST and PGHOSTADDR say of it where the URL says nothing.
+    pub fn completed(&self, url: StoreUrl) -> Result<StoreUrl, CliError> {
+        url.completed_by(|name| self.variable(name)).map_err(|error| CliError::usage(format!("PGSSLMODE: {error}")))
     }
 
     /// Opens the store at `url`, on a network file system only where the settings allow it.

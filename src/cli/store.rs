@@ -58,7 +58,7 @@ async fn copy(from: &str, to: &str, config: Option<&Path>, terminal: &Terminal) 
 fn place(text: &str, setup: &Setup) -> Result<StoreUrl, CliError> {
     let url: StoreUrl = text.parse().map_err(|error: StoreUrlError| CliError::usage(error.to_string()))?;
     refuse_password(&url)?;
-    Ok(url.in_schema(&setup.settings.store.schema))
+    setup.completed(url.in_schema(&setup.settings.store.schema))
 }
 
 async fn migrate(

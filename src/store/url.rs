@@ -110,6 +110,26 @@ impl StoreUrl {
         }
     }
 
+    /// The same server, with what the environment says of it where the URL says nothing: as the driver would take it, so that
+    /// it is shown, and nothing that is misspelled is passed over.
+    ///
+    /// Errors: a PGSSLMODE that is none.
+    pub fn completed_by<'v>(self, variable: impl Fn(&str) -> Option<&'v str>) -> Result<Self, StoreUrlError> {
+        let At::Server(mut server) = self.at else { return Ok(self) };
+        let given = |name: &str| variable(name).filter(|value| !value.is_empty());
+        if !server.has("sslmode")
+            && let Some(mode) = given("PGSSLMODE")
+        {
+            check_tls_mode(mode)?;
+            server.url.query_pairs_mut().append_pair("sslmode", mode);
+        }
+        let names_host = server.has("host") || server.url.host().is_some();
+        if !names_host && let Some(host) = given("PGHOSTADDR").or_else(|| given("PGHOST")) {
+            server.url.query_pairs_mut().append_pair("host", host);
+        }
+        Ok(Self { at: At::Server(server) })
+    }
+
     /// Whether a password stands in it, which the list of processes would show to everybody on the machine.
     pub fn has_password(&self) -> bool {
         self.server().is_some_and(|server| server.url.password().is_some() || server.has("password"))
@@ -144,7 +164,7 @@ impl ServerUrl {
         match self.option("host") {
             Some(host) => is_local(&host),
             None => match self.url.host() {
-                // The driver takes it from the environment, or the socket of this machine.
+                // The socket of this machine.
                 None => true,
                 Some(Host::Domain(name)) => is_local(&name.replace("%2F", "/").replace("%2f", "/")),
                 Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -199,15 +219,18 @@ fn server(text: &str) -> Result<StoreUrl, StoreUrlError> {
     for (option, value) in url.query_pairs() {
         match &*option {
             "schema" => schema = schema_of(&value)?,
-            "sslmode" if !["disable", "prefer", "require", "verify-ca", "verify-full"].contains(&&*value) => {
-                return Err(StoreUrlError::UnknownTlsMode { mode: value.into_owned() });
-            }
+            "sslmode" => check_tls_mode(&value)?,
             option if SERVER_OPTIONS.contains(&option) => (),
             // The driver would pass over it, and say its value.
             _ => return Err(StoreUrlError::UnknownOption { option: option.into_owned() }),
         }
     }
     Ok(StoreUrl { at: At::Server(ServerUrl { url, schema }) })
+}
+
+fn check_tls_mode(mode: &str) -> Result<(), StoreUrlError> {
+    let is_known = ["disable", "prefer", "require", "verify-ca", "verify-full"].contains(&mode);
+    if is_known { Ok(()) } else { Err(StoreUrlError::UnknownTlsMode { mode: mode.to_owned() }) }
 }
 
 /// A schema by its name; those of the database itself are none of ours.

@@ -88,3 +88,20 @@ fn only_another_machine_without_tls_can_be_listened_to() {
     check("postgres:///all?host=/run/pg", false);
     check("postgres://%2Frun%2Fpg/all", false);
 }
+
+#[test]
+fn the_environment_completes_what_the_url_does_not_say() {
+    let check = |text: &str, variables: &[(&str, &'static str)], shown: &str, is_readable: bool| {
+        let variable = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        let url = text.parse::<StoreUrl>().unwrap().completed_by(variable).unwrap();
+        assert_eq!(url.to_string(), shown);
+        assert_eq!(url.server().unwrap().is_readable_by_others(), is_readable, "{text}");
+    };
+    check("postgres://h/all", &[("PGSSLMODE", "verify-full"), ("PGHOST", "x")], "postgres://h/all?sslmode=verify-full", false);
+    check("postgres://h/all?sslmode=prefer", &[("PGSSLMODE", "require")], "postgres://h/all?sslmode=prefer", true);
+    check("postgres:///all", &[("PGHOST", "h")], "postgres:///all?host=h", true);
+    check("postgres:///all", &[("PGHOST", "h"), ("PGHOSTADDR", "10.0.0.1")], "postgres:///all?host=10.0.0.1", true);
+    check("postgres:///all?host=/run/pg", &[("PGHOST", "h"), ("PGSSLMODE", "")], "postgres:///all?host=/run/pg", false);
+    let misspelled = "postgres://h/all".parse::<StoreUrl>().unwrap().completed_by(|_| Some("verify_full")).unwrap_err();
+    assert!(misspelled.to_string().contains("verify_full"), "{misspelled}");
+}

@@ -254,3 +254,16 @@ fn a_database_that_keeps_text_otherwise_is_refused_before_any_call() {
     assert_eq!(world.requests().len(), 0);
     server::administered(&format!("drop database {database}"));
 }
+
+#[test]
+fn what_the_environment_says_of_tls_is_obeyed_and_its_spelling_checked() {
+    let world = World::playing("rows = 1").set("store.url", "postgres://me@127.0.0.1:1/db");
+    let world = world.variable("PGSSLMODE", "verify_full");
+    let told = world.run("status").exits(2).stderr;
+    assert!(told.contains("PGSSLMODE: `verify_full` is no `sslmode`"), "{told}");
+    let world = world.set("store.url", "postgres://me@192.0.2.1:5432/db").variable("PGSSLMODE", "verify-full");
+    let mut child = world.start("collect apt_trade --months 2024-01 --regions 11110 --create");
+    child.wait_to_say("settings");
+    child.signal("KILL");
+    assert!(!child.ended().stderr.contains("can be read on its way"));
+}
