@@ -59,6 +59,13 @@ pub enum Elsewhere {
     Done { verdict: Verdict, why: Option<String>, promised: Option<u64>, received: u64 },
 }
 
+impl Elsewhere {
+    /// Whether it is as free as before: a host that was stopped, or had no time left, puts off what another may take up.
+    pub fn was_put_off(&self) -> bool {
+        matches!(self, Self::Done { verdict: Verdict::Deferred, .. })
+    }
+}
+
 /// What the plan of a run knew of the jobs of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Planned {

@@ -76,6 +76,24 @@ fn a_host_that_is_killed_in_the_middle_is_taken_over() {
 }
 
 #[test]
+fn what_one_host_puts_off_another_takes_up_in_the_same_night() {
+    let Some(world) = world("rows = 10\nlatency_ms = 150", "30s") else { return };
+    let line = NIGHT.replace("2022-01..", "2023-10..");
+    let stopped = world.start_on_host("stopped", &line);
+    world.wait_for_answers(10);
+    let short = world.start_on_host("short", &format!("{line} --max-runtime 1s"));
+    let other = world.start_on_host("other", &line);
+    world.wait_for_answers(30);
+    stopped.signal("INT");
+    assert_eq!(stopped.ended().exit, 130);
+    assert!(number(&short.ended().exits(6).json(), "/partitions/deferred") > 0);
+    let other = other.ended().exits(0).json();
+    assert_eq!(number(&other, "/partitions/complete"), number(&other, "/partitions/planned"));
+    assert_eq!(world.count("select count(*) from coverage where verdict = 'complete'"), 90);
+    world.assert_store_is_sound("when all hosts have ended");
+}
+
+#[test]
 fn a_host_that_was_stopped_beyond_its_lease_changes_nothing() {
     let Some(world) = world("rows = 250\nlatency_ms = 60", "1s") else { return };
     let line = "collect apt_trade --months 2024-01..2024-03 --regions 11110,11140 --format json --create";

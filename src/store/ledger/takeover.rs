@@ -39,6 +39,7 @@ pub fn start(tx: &Tx<'_>, start: &JobStart<'_>) -> Result<Claim, StoreError> {
     if let Planned::After(planned) = planned
         && let Some((last, done)) = last_ended(tx, id)?
         && planned != Some(last)
+        && !done.was_put_off()
     {
         return Ok(Claim::Elsewhere(done));
     }

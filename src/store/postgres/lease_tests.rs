@@ -35,6 +35,11 @@ async fn what_one_host_is_at_is_left_alone_by_the_others() {
     // A plan that knows of it wants it read again.
     let started = there.claim(SEOUL, Planned::After(Some(job.id()))).await.unwrap().started().unwrap();
     assert_ne!(started.job.id(), job.id());
+
+    // What a host had no time for is not done.
+    let job = here.start("27110,2024-01").await;
+    here.end(&job, Verdict::Deferred, 0).await;
+    there.claim("27110,2024-01", Planned::After(None)).await.unwrap().started().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
