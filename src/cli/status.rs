@@ -48,6 +48,7 @@ pub async fn run(args: &StatusArgs, config: Option<&Path>, terminal: &Terminal) 
     let setup = Setup::load(config, Setup::environment(), |_| Ok(args.store.flags()))?;
     let url = setup.store_url()?;
     let store = Store::open(&url, OpenMode::ReadOnly).await?;
+    store.refuse_half_copied().await?;
     let (lines, bytes) = (lines(&setup, &store, now).await?, store.bytes().await?);
     let defined = |name: &String| setup.catalog.dataset(name).is_some();
     let undefined: Vec<String> = store.datasets().await?.into_iter().filter(|name| !defined(name)).collect();

@@ -111,6 +111,11 @@ impl Store {
         Ok(there.len() as u64)
     }
 
+    /// Errors: a store that a copy was begun into and is not whole yet, so that nothing it says is true.
+    pub async fn refuse_half_copied(&self) -> Result<(), StoreError> {
+        self.engine.read(carry::refuse_half_copied).await
+    }
+
     /// Lets the role that the settings name as reader read whatever is there.
     pub async fn admit_reader(&self) -> Result<(), StoreError> {
         self.engine.admit_reader().await

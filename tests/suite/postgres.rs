@@ -190,7 +190,8 @@ fn a_copy_beside_which_a_run_writes_is_not_taken_for_whole() {
     copy.signal("CONT");
     let told = copy.ended().exits(7).stderr;
     assert!(told.contains("somebody wrote to the store while it was copied"), "{told}");
-    world.run("status --store sqlite://copy.db").exits(0);
+    let told = world.run("status --store sqlite://copy.db").exits(7).stderr;
+    assert!(told.contains("it is not whole yet") && told.contains("gapless store copy"), "{told}");
     world.run(&line).exits(0);
     let told = PROMISED.map(|sql| world.query(sql));
     let copy = World::playing("rows = 60").storing_at(&format!("sqlite://{}", world.folder().join("copy.db").display()));

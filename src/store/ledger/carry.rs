@@ -44,8 +44,12 @@ struct Part {
 pub type Pointers = (i64, [Option<i64>; 3]);
 
 /// Whether a copy was begun into this store and has not come to its end.
-pub fn is_half_copied(tx: &Tx<'_>) -> Result<bool, StoreError> {
+fn is_half_copied(tx: &Tx<'_>) -> Result<bool, StoreError> {
     Ok(begun_from(tx)?.is_some())
+}
+
+pub fn refuse_half_copied(tx: &Tx<'_>) -> Result<(), StoreError> {
+    if is_half_copied(tx)? { Err(StoreError::HalfCopied { place: tx.place().clone() }) } else { Ok(()) }
 }
 
 /// The [`fingerprint`] of the store that a copy into this one was begun from and has not come to its end.

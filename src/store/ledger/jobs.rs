@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::carry::is_half_copied;
+use super::carry::refuse_half_copied;
 use super::spelling::instant;
 use crate::model::job::{JobId, PartitionId, ReadNumber, RunId};
 use crate::model::name::Name;
@@ -32,9 +32,7 @@ pub fn has_unended_run(tx: &Tx<'_>) -> Result<bool, StoreError> {
 }
 
 pub fn begin_run(tx: &Tx<'_>, command: &str, version: &str, now: Timestamp) -> Result<RunId, StoreError> {
-    if is_half_copied(tx)? {
-        return Err(StoreError::HalfCopied { place: tx.place().clone() });
-    }
+    refuse_half_copied(tx)?;
     let run = tx.first(BEGIN_RUN, params![command, instant(now), version], |line| line.get(0))?;
     let run = RunId(run.expect("an inserted line is returned"));
     tx.hold(run)?;
