@@ -171,7 +171,8 @@ impl Speed {
         let mut is_doubted = false;
         if let Some(search) = &mut self.search {
             search.events += 1;
-            search.count(true);
+            search.was_silence = is_late;
+            search.count(!is_late);
             let limit = search.flight.limit();
             let bore = self.fail.filter(|fail| self.rate < BORNE * fail.rate);
             is_doubted = match (limit, bore) {
@@ -199,7 +200,7 @@ impl Speed {
     /// Another call of the same event was refused.
     pub(super) fn refused_too(&mut self, departure: Departure) {
         let Some(search) = &mut self.search else { return };
-        search.count(true);
+        search.count(!search.was_silence);
         if search.flight.limit().is_some_and(|limit| departure.in_flight <= limit) && !search.flight.blames(departure.in_flight) {
             search.flight.clear();
             if let Some(fail) = &mut self.fail {

@@ -19,6 +19,10 @@ pub(super) struct Search {
     refused: VecDeque<Option<u32>>,
     pub(super) events: u32,
     bans: u32,
+    /// Those of them that were said, and not only silence: a server that is down is silent, too.
+    said_bans: u32,
+    /// Whether the refusal that came last was silence.
+    pub(super) was_silence: bool,
     /// Pages since the provider answered again.
     pub(super) let_in: u32,
     last_suspect: Option<Nanos>,
@@ -38,6 +42,8 @@ impl Search {
             refused: VecDeque::new(),
             events: 0,
             bans: 0,
+            said_bans: 0,
+            was_silence: false,
             let_in: 0,
             last_suspect: None,
             unmasked_at: 0.0,
@@ -64,6 +70,7 @@ impl Search {
 
     pub(super) fn banned(&mut self) {
         self.bans += 1;
+        self.said_bans += u32::from(!self.was_silence);
     }
 
     /// Whether one ban was no warning enough.
@@ -100,7 +107,7 @@ impl Search {
         let events: Vec<u32> = self.refused.iter().copied().flatten().collect();
         let is_one_event = events.first() == events.last();
         match () {
-            () if self.bans >= BANS => Some(format!(
+            () if self.said_bans >= BANS => Some(format!(
                 "it shut us out {BANS} times for asking too fast; what came is kept, ask for the rest later with a lower `--rps`"
             )),
             () if events.len() > REFUSED_AT_MOST && !is_one_event => Some(format!(

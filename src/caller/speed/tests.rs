@@ -178,6 +178,25 @@ fn a_failure_without_a_code_is_a_refusal_when_it_is_quick_and_not_the_only_one()
 }
 
 #[test]
+fn silence_slows_a_search_down_and_never_ends_it() {
+    let shut_out_after = |took: Nanos| {
+        let mut drive = Drive::sought(40.0, 40.0);
+        for _ in 0..3 {
+            drive.seconds(1).now += took;
+            let departure = Departure { at: drive.now - took, in_flight: 2 };
+            drive.speed.refused(drive.now, departure);
+            (0..12).for_each(|_| drive.speed.refused_too(departure));
+            drive.speed.banned();
+            drive.resumed();
+        }
+        assert!(drive.rate() < 30.0, "{}", drive.rate());
+        drive.speed.objection()
+    };
+    assert!(shut_out_after(14 * MS).is_some_and(|why| why.starts_with("it shut us out 3 times")));
+    assert_eq!(shut_out_after(15 * SECOND), None, "a server that is down is silent, too");
+}
+
+#[test]
 fn failures_that_come_however_slowly_it_is_asked_are_no_refusals() {
     let quick = Duration::from_millis(14);
     let unmask = |drive: &mut Drive| {
