@@ -136,6 +136,11 @@ impl Range {
     /// those in flight, unless they are silent. `longest` is what an answer takes at the longest, as a rule.
     pub(super) async fn fire(&mut self, rate: Rate, cap: u32, count: usize, longest: Duration) -> (Vec<Shot>, Halt) {
         self.caller.steer(&self.provider, rate, cap);
+        // From the last request on, at whatever rate that was sent.
+        let last = self.ears.state().shots.last().map(|shot| shot.sent);
+        if let Some(wait) = last.and_then(|last| (last + rate.interval()).checked_sub(self.now())) {
+            self.pause(wait).await;
+        }
         let over = CancellationToken::new();
         let first = {
             let mut state = self.ears.state();

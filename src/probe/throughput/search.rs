@@ -85,7 +85,7 @@ impl<'t, 'f> Search<'t, 'f> {
 
     async fn run(&mut self) -> Option<Found> {
         let (base, halt) = self.step(StepKind::Base, BASE_RATE.min(self.bounds.ceiling), 1, BASE_CALLS).await;
-        let mut first_rate = f64::INFINITY;
+        let (mut first_rate, mut base_refused) = (f64::INFINITY, None);
         if halt != Halt::No {
             if self.stopped(halt) {
                 return None;
@@ -95,6 +95,7 @@ impl<'t, 'f> Search<'t, 'f> {
                 return None;
             }
             first_rate = SLOWEST;
+            base_refused = Some(self.refusal(self.range.shots().len()));
         }
         self.usual = self.range.take_usual();
         let Some(usual) = self.usual else {
@@ -104,6 +105,13 @@ impl<'t, 'f> Search<'t, 'f> {
         self.heed_announced();
         let Climb { mut clean, last: refused, halt } =
             self.climb((1.2 / usual.as_secs_f64()).min(first_rate).min(self.bounds.ceiling)).await?;
+        if base_refused.is_some() && clean.kind == StepKind::Base {
+            // Not even the slowest step was borne.
+            if !self.stopped(halt) {
+                self.ended = Ended::Blocked;
+            }
+            return None;
+        }
         match halt {
             Halt::Refused | Halt::Silent => {
                 let refusal = self.refusal(self.range.shots().len());
@@ -127,7 +135,7 @@ impl<'t, 'f> Search<'t, 'f> {
                 }
                 self.soak(&clean, Some(refusal)).await
             }
-            Halt::No | Halt::Failing => self.soak(&clean, None).await,
+            Halt::No | Halt::Failing => self.soak(&clean, base_refused).await,
             Halt::Quota | Halt::Barred | Halt::Stopped => None,
         }
     }
@@ -138,7 +146,8 @@ impl<'t, 'f> Search<'t, 'f> {
         let ceiling = OF_ANNOUNCED * rps;
         if ceiling < self.bounds.ceiling {
             self.bounds.ceiling = ceiling.max(LEAST_CEILING);
-            self.note(format!("announces {rps:.3} calls a second: not tried any faster than {:.1}/s", self.bounds.ceiling));
+            let told = (rps * 1000.0).round() / 1000.0;
+            self.note(format!("announces {told} calls a second: not tried any faster than {:.1}/s", self.bounds.ceiling));
         }
     }
 

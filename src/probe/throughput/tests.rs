@@ -187,9 +187,9 @@ const MODELS: &[Model] = &[
         kind: LimitKind::Rate,
     },
     Model {
-        name: "3/s, slower than the base",
-        limit: "limit = { per_second = 3 }",
-        truth: 3.0,
+        name: "1/s, slower than the base",
+        limit: "limit = { bucket = { per_second = 1.0, burst = 1 } }",
+        truth: 1.0,
         share: 0.6,
         kind: LimitKind::Rate,
     },
@@ -274,6 +274,8 @@ async fn the_answer_is_safe_and_useful_behind_every_kind_of_limiter() {
         assert_eq!(answer.confidence == Confidence::Blocked, is_ban, "{name}");
         let says_of_longer = report.not_ruled_out.iter().any(|what| what.contains("over a longer time"));
         assert!(says_of_longer, "{name}: {:?}", report.not_ruled_out);
+        let was_refused = report.steps.iter().any(|step| step.refused > 0);
+        assert!(answer.confidence != Confidence::NoLimitSeen || !was_refused, "{name}: nothing was refused, it says");
     }
 }
 
