@@ -58,6 +58,13 @@ pub struct Gap {
     pub hint: Option<String>,
 }
 
+impl Gap {
+    /// Whether the next run is enough.
+    pub fn passes(&self) -> bool {
+        matches!(self.verdict, "deferred" | "skipped")
+    }
+}
+
 impl Harvest {
     /// Gaps that are listed one by one; the others are only counted.
     pub const GAPS_SHOWN: usize = 200;
@@ -76,10 +83,14 @@ impl Harvest {
         *count += 1;
     }
 
+    /// Lists a gap, in front of those that pass by themselves: of these there may be thousands, and they must not push out
+    /// one that somebody has to look at.
     pub fn add_gap(&mut self, gap: Gap) {
         self.gaps_total += 1;
-        if self.gaps.len() < Self::GAPS_SHOWN {
-            self.gaps.push(gap);
+        let at = if gap.passes() { self.gaps.len() } else { self.gaps.partition_point(|listed| !listed.passes()) };
+        if at < Self::GAPS_SHOWN {
+            self.gaps.insert(at, gap);
+            self.gaps.truncate(Self::GAPS_SHOWN);
         }
     }
 
@@ -110,5 +121,37 @@ impl Harvest {
         let listed = other.gaps.len() as u64;
         other.gaps.into_iter().for_each(|gap| self.add_gap(gap));
         self.gaps_total += other.gaps_total - listed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gap(verdict: &'static str, number: u32) -> Gap {
+        let partition = Partition::new([(Name::literal("number"), number.to_string().as_str())]);
+        let (promised, received, why, hint) = (None, 0, String::new(), None);
+        Gap { dataset: Name::literal("any"), partition, verdict, page: None, promised, received, why, hint }
+    }
+
+    fn listed(harvest: &Harvest) -> Vec<String> {
+        harvest.gaps.iter().map(|gap| format!("{} {}", gap.verdict, gap.partition)).collect()
+    }
+
+    #[test]
+    fn what_passes_by_itself_pushes_out_nothing_that_does_not() {
+        let mut harvest = Harvest::default();
+        (0..300).for_each(|number| harvest.add_gap(gap("deferred", number)));
+        harvest.add_gap(gap("failed", 300));
+        harvest.add_gap(gap("skipped", 301));
+        harvest.add_gap(gap("held", 302));
+        assert_eq!((harvest.gaps.len(), harvest.gaps_total), (Harvest::GAPS_SHOWN, 303));
+        assert_eq!(listed(&harvest)[..3], ["failed number=300", "held number=302", "deferred number=0"]);
+        let mut other = Harvest::default();
+        (0..300).for_each(|number| other.add_gap(gap("short", number)));
+        harvest.merge(other);
+        assert_eq!((harvest.gaps.len(), harvest.gaps_total), (Harvest::GAPS_SHOWN, 603));
+        assert_eq!(listed(&harvest)[..3], ["failed number=300", "held number=302", "short number=0"]);
+        assert_eq!(listed(&harvest)[199], "short number=197");
     }
 }

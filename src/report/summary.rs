@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::exit::Exit;
@@ -64,10 +65,21 @@ fn counts_in_words(counts: &PartitionCounts) -> String {
 /// One bad day has few causes; more hints than this would bury them.
 const HINTS_SHOWN: usize = 3;
 
+/// Of those that the next run takes up, and that all have the same reason, as many are listed.
+const ALIKE_SHOWN: u64 = 3;
+
 fn gap_table(result: &RunResult) -> String {
     let header = ["dataset", "partition", "verdict", "page", "received", "why"].map(str::to_owned);
     let mut rows = vec![header];
+    let mut alike: BTreeMap<(&str, &str, &str), u64> = BTreeMap::new();
     for gap in &result.gaps {
+        if gap.passes() {
+            let count = alike.entry((gap.dataset.as_str(), gap.verdict, &gap.why)).or_default();
+            *count += 1;
+            if *count > ALIKE_SHOWN {
+                continue;
+            }
+        }
         let received = match gap.promised {
             Some(promised) => format!("{} of {}", grouped(gap.received), grouped(promised)),
             None => grouped(gap.received),
@@ -83,6 +95,12 @@ fn gap_table(result: &RunResult) -> String {
     }
     let mut text = String::from("gaps\n");
     text.push_str(&aligned(&rows));
+    for ((dataset, verdict, why), count) in alike {
+        if count > ALIKE_SHOWN {
+            let more = grouped(count - ALIKE_SHOWN);
+            text.push_str(&format!("  and {more} more of {dataset}, {verdict}: {}\n", printable(why)));
+        }
+    }
     let hidden = result.gaps_total - result.gaps.len() as u64;
     if hidden > 0 {
         text.push_str(&format!("  and {} more\n", grouped(hidden)));

@@ -136,6 +136,10 @@ fn the_advice_leaves_nothing_out() {
     {
         assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
     }
+    let skipped = run.stdout.lines().filter(|line| line.contains("2024-") && line.contains("  skipped  ")).count();
+    assert_eq!(skipped, 3, "those with one reason are not listed one by one: {}", run.stdout);
+    assert!(run.stdout.contains(" more of apt_trade, skipped: the run was stopped before it was begun"), "{}", run.stdout);
+    assert!(run.stdout.find("failed").unwrap() < run.stdout.find("deferred").unwrap(), "what needs a person comes first");
 }
 
 #[test]
