@@ -138,11 +138,12 @@ impl Apis {
     }
 
     /// Does something with the breaker of a dataset that no call here is the reason for.
-    pub(super) fn change_breaker(&self, dataset: &Name, change: impl FnOnce(&mut Breaker, &Clock)) {
+    pub(super) fn change_breaker<T>(&self, dataset: &Name, change: impl FnOnce(&mut Breaker, &Clock) -> T) -> T {
         let mut states = self.states();
-        change(states.breakers.entry(dataset.clone()).or_insert_with(|| (self.new_breaker)(dataset)), &self.clock);
+        let told = change(states.breakers.entry(dataset.clone()).or_insert_with(|| (self.new_breaker)(dataset)), &self.clock);
         drop(states);
         self.changed.send_replace(());
+        told
     }
 
     /// Waits until the doubt about an API is resolved.

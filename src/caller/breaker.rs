@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::clock::{Nanos, nanos};
 use super::provider::ProviderLimits;
 use super::window::{Counts, Window};
-use crate::model::breaker::BreakerState;
+use crate::model::breaker::{BreakerState, Health};
 use crate::model::name::Name;
 use crate::settings::breaker::{BreakerCounts, BreakerSettings, Breakers};
 use crate::settings::http::HttpSettings;
@@ -27,6 +27,8 @@ pub(super) struct Breaker {
     openings: u32,
     /// When the trouble began.
     since: Nanos,
+    /// What the calls of this host came to.
+    health: Health,
 }
 
 #[derive(Debug)]
@@ -89,7 +91,7 @@ impl Breaker {
     pub(super) fn new(settings: BreakerSettings, reach: u32, deadline: Option<Nanos>) -> Self {
         let lowest = settings.min_calls.min(reach).max(1);
         let state = State::Closed(Closed::new(&settings));
-        Self { settings, lowest, deadline, state, epoch: 0, openings: 0, since: 0 }
+        Self { settings, lowest, deadline, state, epoch: 0, openings: 0, since: 0, health: Health::default() }
     }
 
     /// Which way a call takes, and what that changes.
@@ -137,6 +139,7 @@ impl Breaker {
         }
         match &mut self.state {
             State::Closed(closed) => {
+                closed.count(sign, &mut self.health);
                 let why = closed.heard(now, sign, &self.settings, self.lowest)?;
                 self.since = now;
                 Some(self.open(now, why, random))
@@ -162,6 +165,19 @@ impl Breaker {
                 }
             }
             State::Open { .. } => None,
+        }
+    }
+
+    /// What the calls of this host came to, for others to count it in.
+    pub(super) fn health(&self) -> Health {
+        self.health
+    }
+
+    /// The calls of another host came from `before` to `now_there`. They count like those of this one, where the next
+    /// failure opens it: only whoever sees one itself does, so that not all hosts do so at once.
+    pub(super) fn heard_elsewhere(&mut self, now: Nanos, before: Health, now_there: Health) {
+        if let State::Closed(closed) = &mut self.state {
+            closed.heard_elsewhere(now, before, now_there);
         }
     }
 
@@ -251,6 +267,34 @@ impl Closed {
         Self { window: Window::new(settings.window), failures_in_a_row: 0, last_success: None, watched_since: None }
     }
 
+    fn is_in_a_row(&self, since: Nanos) -> bool {
+        self.last_success.is_none_or(|success| since >= success)
+    }
+
+    fn count(&self, sign: Sign<'_>, health: &mut Health) {
+        match sign {
+            Sign::None => {}
+            Sign::Well => (health.answered, health.failed_in_a_row) = (health.answered + 1, 0),
+            Sign::Ill { since, .. } => {
+                health.failed += 1;
+                health.failed_in_a_row += u64::from(self.is_in_a_row(since));
+            }
+        }
+    }
+
+    fn heard_elsewhere(&mut self, now: Nanos, before: Health, now_there: Health) {
+        let more = |before: u64, now_there: u64| u32::from(u16::try_from(now_there.saturating_sub(before)).unwrap_or(u16::MAX));
+        let (answered, failed) = (more(before.answered, now_there.answered), more(before.failed, now_there.failed));
+        if answered > 0 {
+            self.failures_in_a_row = more(0, now_there.failed_in_a_row);
+        } else {
+            self.failures_in_a_row += more(before.failed_in_a_row, now_there.failed_in_a_row);
+        }
+        if answered + failed > 0 {
+            self.window.add(now, Counts { all: answered + failed, failed });
+        }
+    }
+
     /// Why it opens, if it does.
     fn heard(&mut self, now: Nanos, sign: Sign<'_>, settings: &BreakerSettings, lowest: u32) -> Option<String> {
         let failure = match sign {
@@ -260,13 +304,13 @@ impl Closed {
                 None
             }
             Sign::Ill { since, why } => {
-                if self.last_success.is_none_or(|success| since >= success) {
+                if self.is_in_a_row(since) {
                     self.failures_in_a_row += 1;
                 }
                 Some(why)
             }
         };
-        let counts = self.window.add(now, failure.is_some());
+        let counts = self.window.add(now, Counts::one(failure.is_some()));
         let last = failure.map(|why| format!("; the last: {why}")).unwrap_or_default();
         if self.failures_in_a_row >= settings.failures_in_a_row {
             return Some(format!("{} failures in a row{last}", self.failures_in_a_row));

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::Caller;
 use super::provider::Provider;
+use crate::model::breaker::Health;
 use crate::model::name::Name;
 
 /// The hosts that ask with the same key, but for this one.
@@ -45,6 +46,19 @@ impl Caller {
     /// Another host finds out whether the server of a dataset is back: where it is left alone here, it is until then.
     pub fn keep_breaker_open(&self, provider: &Name, dataset: &Name, until: Timestamp) {
         self.at(provider, |provider| provider.apis.change_breaker(dataset, |breaker, clock| breaker.keep_open(clock.at(until))));
+    }
+
+    /// What the calls of a dataset came to here, for others to count it in.
+    pub fn health(&self, provider: &Name, dataset: &Name) -> Health {
+        let provider = self.providers.get(provider);
+        provider.map_or_else(Health::default, |provider| provider.apis.change_breaker(dataset, |breaker, _| breaker.health()))
+    }
+
+    /// The calls of another host came from `before` to `now_there`: they count like those of this one.
+    pub fn hear_elsewhere(&self, provider: &Name, dataset: &Name, before: Health, now_there: Health) {
+        self.at(provider, |provider| {
+            provider.apis.change_breaker(dataset, |breaker, clock| breaker.heard_elsewhere(clock.now(), before, now_there));
+        });
     }
 
     /// The breaker of another host closed: the server is back.

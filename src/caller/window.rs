@@ -33,15 +33,14 @@ impl Window {
         Self { length: nanos(length), slices: VecDeque::new(), counts: Counts::default() }
     }
 
-    /// Adds an outcome and says what the window holds then. Times never go back.
-    pub(super) fn add(&mut self, now: Nanos, failed: bool) -> Counts {
+    /// Adds outcomes and says what the window holds then. Times never go back.
+    pub(super) fn add(&mut self, now: Nanos, more: Counts) -> Counts {
         self.forget(now);
-        let one = Counts { all: 1, failed: u32::from(failed) };
         match self.slices.back_mut() {
-            Some(slice) if now.saturating_sub(slice.began) < self.length / SLICES => slice.counts.add(one),
-            Some(_) | None => self.slices.push_back(Slice { began: now, counts: one }),
+            Some(slice) if now.saturating_sub(slice.began) < self.length / SLICES => slice.counts.add(more),
+            Some(_) | None => self.slices.push_back(Slice { began: now, counts: more }),
         }
-        self.counts.add(one);
+        self.counts.add(more);
         self.counts
     }
 
@@ -56,6 +55,10 @@ impl Window {
 }
 
 impl Counts {
+    pub(super) fn one(failed: bool) -> Self {
+        Self { all: 1, failed: u32::from(failed) }
+    }
+
     /// Whether at least so many of a hundred failed.
     pub(super) fn reach(self, failure_rate: f64) -> bool {
         f64::from(self.failed) * 100.0 >= failure_rate * f64::from(self.all)
@@ -80,7 +83,7 @@ mod tests {
     fn exact(outcomes: &[(Nanos, bool)], now: Nanos, length: Nanos) -> Counts {
         let within = outcomes.iter().filter(|(at, _)| now - at < length);
         within.fold(Counts::default(), |mut counts, (_, failed)| {
-            counts.add(Counts { all: 1, failed: u32::from(*failed) });
+            counts.add(Counts::one(*failed));
             counts
         })
     }
@@ -88,9 +91,9 @@ mod tests {
     #[test]
     fn an_outcome_counts_for_as_long_as_the_window_is() {
         let mut window = Window::new(Duration::from_secs(180));
-        assert_eq!(window.add(0, true), Counts { all: 1, failed: 1 });
-        assert_eq!(window.add(179 * SECOND, false), Counts { all: 2, failed: 1 });
-        assert_eq!(window.add(180 * SECOND, false), Counts { all: 2, failed: 0 });
+        assert_eq!(window.add(0, Counts::one(true)), Counts { all: 1, failed: 1 });
+        assert_eq!(window.add(179 * SECOND, Counts::one(false)), Counts { all: 2, failed: 1 });
+        assert_eq!(window.add(180 * SECOND, Counts::one(false)), Counts { all: 2, failed: 0 });
     }
 
     #[test]
@@ -109,7 +112,7 @@ mod tests {
             for (step, failed) in steps {
                 now += step;
                 outcomes.push((now, failed));
-                let counts = window.add(now, failed);
+                let counts = window.add(now, Counts::one(failed));
                 let (most, least) = (exact(&outcomes, now, LENGTH), exact(&outcomes, now, LENGTH - LENGTH / SLICES));
                 prop_assert!(least.all <= counts.all && counts.all <= most.all, "{least:?} {counts:?} {most:?}");
                 prop_assert!(least.failed <= counts.failed && counts.failed <= most.failed);

@@ -15,6 +15,7 @@ pub const STORE_NAMES: &[&str] = &[
     "lease",
     "meta",
     "pace",
+    "pace_health",
     "pace_share",
     "page",
     "partition",

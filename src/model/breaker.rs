@@ -11,6 +11,15 @@ pub enum BreakerState {
     HalfOpen,
 }
 
+/// What the calls of an API came to at one host while its breaker was closed, counted up since the host began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    pub answered: u64,
+    pub failed: u64,
+    /// Failures since the last answer, but for those of calls that had failed before it.
+    pub failed_in_a_row: u64,
+}
+
 impl BreakerState {
     pub const ALL: [Self; 3] = [Self::Closed, Self::Open, Self::HalfOpen];
 

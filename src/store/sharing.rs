@@ -6,6 +6,7 @@ use super::Store;
 use super::engine::Engine;
 use super::error::StoreError;
 use super::postgres::PostgresStore;
+use crate::model::breaker::Health;
 use crate::model::job::RunId;
 use crate::model::name::Name;
 
@@ -52,6 +53,14 @@ pub struct Dark {
     /// Until the next canary.
     pub left: Duration,
     pub why: String,
+}
+
+/// What the calls of a dataset came to at one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HealthOfRun {
+    pub run: RunId,
+    pub dataset: Name,
+    pub health: Health,
 }
 
 /// Leave for a canary, as the database wrote it down.
@@ -133,6 +142,11 @@ impl SharedLimits<'_> {
 
     pub async fn standing(&self, share: &Share) -> Result<Standing, StoreError> {
         self.store.standing(share).await
+    }
+
+    /// Tells what the calls of this run came to, by dataset; returns what those of the others that are alive did.
+    pub async fn compare_health(&self, share: &Share, own: &[(Name, Health)]) -> Result<Vec<HealthOfRun>, StoreError> {
+        self.store.compare_health(share, own).await
     }
 
     /// Takes so many requests in flight, if that leaves the runs that are alive no more than `most` together; fewer than

@@ -192,22 +192,46 @@ fn a_refusal_that_one_host_hears_pauses_all_and_one_canary_goes_at_a_time() {
 fn a_breaker_that_opened_at_one_host_holds_the_others() {
     let down = "[[fault]]\nregion = \"11110\"\nanswer = { kind = \"html\", status = 504 }";
     let Some(world) = world(&format!("rows = 10\nlatency_ms = 20\n{down}")) else { return };
-    let world = world.set("breaker.counts", "attempts").set("breaker.failures_in_a_row", "6").set("breaker.open_for", "4s");
-    let world = world.set("providers.data_go_kr.rps", "20");
+    // Half of all calls fail, those of one host, which opens it. Nobody asks again before the end.
+    let world = world.set("breaker.counts", "attempts").set("breaker.open_for", "4s");
+    let world = world.set("providers.data_go_kr.rps", "20").set("breaker.failures_in_a_row", "1000");
     let line =
         |region: &str, months: &str| format!("collect apt_trade --create --format json --regions {region} --months {months}");
     let well = world.start_on_host("well", &line("11140", "2006-01..2024-12"));
     world.wait_for_answers(20);
-    let ill = world.start_on_host("ill", &format!("{} --max-runtime 8s", line("11110", "2024-01..2024-12")));
+    let ill = world.start_on_host("ill", &format!("{} --max-runtime 12s", line("11110", "2024-01..2024-12")));
     ill.ended();
     well.signal("INT");
     well.ended().exits(130);
     let requests = world.requests();
-    let opened = requests.iter().filter(is_of("11110")).nth(5).expect("six failures open it").at;
-    let tried = requests.iter().filter(is_of("11110")).find(|line| line.at > opened + Duration::from_secs(3));
-    assert!(tried.is_some(), "the host whose breaker it is finds out whether the server is back");
+    let sent: Vec<Duration> = requests.iter().filter(is_of("11110")).map(|line| line.at).collect();
+    let (pause, opened) = sent.windows(2).map(|pair| (pair[1] - pair[0], pair[0])).max().unwrap();
+    assert!(pause > Duration::from_millis(3500), "the host whose breaker it is finds out whether the server is back: {pause:?}");
     let last = requests.iter().rfind(is_of("11140")).unwrap().at;
-    assert!(last > opened && last - opened < Duration::from_millis(1500), "the other waits as well: {opened:?}, {last:?}");
+    assert!(last + Duration::from_millis(200) > opened, "the other had work: {opened:?}, {last:?}");
+    assert!(last < opened + Duration::from_millis(1500), "the other waits as well: {opened:?}, {last:?}");
+}
+
+#[test]
+fn hosts_judge_a_server_by_the_calls_of_all() {
+    let dead_requests = |shared: &str| {
+        let world = world("latency_ms = 2500\nfault = [{ answer = { kind = \"html\", status = 504 } }]")?;
+        let world = world.set("breaker.counts", "attempts").set("breaker.failures_in_a_row", "12").set("retry.delay", "100ms");
+        let world = world.set("limits.shared", shared).set("retry.error_pause", "0s");
+        // Two permits each, whether they share them or not.
+        let world = world.set("providers.data_go_kr.concurrency", if shared == "true" { "6" } else { "2" });
+        let line = "collect apt_trade --months 2024-01..2024-12 --regions 11110,11140 --create --format json --max-runtime 60s";
+        let hosts = ["a", "b", "c"].map(|host| world.start_on_host(host, line));
+        hosts.into_iter().for_each(|host| drop(host.ended().exits(6)));
+        let requests = world.requests().len();
+        eprintln!("limits.shared = {shared}: {requests} dead requests");
+        Some(requests)
+    };
+    let Some(together) = dead_requests("true") else { return };
+    // Those in flight, and what was sent until the others had told of theirs.
+    assert!(together <= 12 + 6 + 6, "{together} dead requests");
+    let alone = dead_requests("false").unwrap();
+    assert!(alone >= 36, "{alone} dead requests: the test of the shared breaker would see nothing");
 }
 
 #[test]

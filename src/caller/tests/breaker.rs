@@ -3,7 +3,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::caller::breaker::{Breaker, Change, Sign, Way};
-use crate::model::breaker::BreakerState;
+use crate::model::breaker::{BreakerState, Health};
 use crate::settings::breaker::{BreakerCounts, BreakerSettings};
 
 /// A minute, so that the waits of retries fit in.
@@ -81,6 +81,13 @@ impl Trial {
         self
     }
 
+    /// What another breaker has heard since it was told the last time.
+    fn told_by(&mut self, other: &mut Self, before: &mut Health) -> &mut Self {
+        let now_there = other.breaker.health();
+        self.breaker.heard_elsewhere(self.now, std::mem::replace(before, now_there), now_there);
+        self
+    }
+
     fn states(&self) -> Vec<BreakerState> {
         self.changes.iter().map(|change| change.state).collect()
     }
@@ -151,6 +158,58 @@ fn a_call_that_failed_while_others_were_answered_has_a_trouble_of_its_own() {
     }
     assert_eq!(trial.states(), []);
     assert_eq!(trial.calls("---").states(), [BreakerState::Open]);
+}
+
+/// Of two hosts: what one hears, as `-` and `+`, in rounds; the other is told after each.
+#[test]
+fn what_another_host_hears_counts_and_ones_own_next_failure_opens_it() {
+    let row = BreakerSettings { failures_in_a_row: 6, ..settings() };
+    let check = |settings: &BreakerSettings, there: &[&str], here: &str, opens: bool| {
+        let (mut one, mut other, mut before) = (Trial::new(settings.clone()), Trial::new(settings.clone()), Health::default());
+        for round in there {
+            other.calls(round);
+            one.told_by(&mut other, &mut before);
+            assert_eq!(one.states(), [], "{there:?}: nothing was seen to fail here");
+        }
+        assert_eq!(!one.calls(here).states().is_empty(), opens, "{there:?}, then {here}");
+    };
+    check(&row, &["-----"], "-", true);
+    check(&row, &["----"], "-", false);
+    check(&row, &["--", "--", ""], "-", false);
+    check(&row, &["--", "--", "-"], "-", true);
+    check(&row, &["-----", "+"], "-", false);
+    check(&row, &["-----", "+----"], "-", false);
+    check(&row, &["-----", "+-----"], "-", true);
+    check(&row, &["-----"], "+-----", false);
+    // By their share: 10 of 30, and 11 of 30.
+    check(&settings(), &["----------", "+++++++++++++++++++"], "+", false);
+    check(&settings(), &["----------", "+++++++++++++++++++"], "-", true);
+}
+
+#[test]
+fn what_another_host_hears_while_it_is_open_here_does_not_count() {
+    let row = BreakerSettings { failures_in_a_row: 6, half_open_calls: 1, ..settings() };
+    let (mut one, mut other, mut before) = (Trial::new(row.clone()), Trial::new(row), Health::default());
+    one.calls("------");
+    other.calls("-----");
+    one.told_by(&mut other, &mut before).after(120).calls("+");
+    assert_eq!(one.states(), [BreakerState::Open, BreakerState::HalfOpen, BreakerState::Closed]);
+    assert_eq!(one.calls("-").states().len(), 3);
+}
+
+#[test]
+fn a_trouble_of_its_own_is_none_of_another_host() {
+    let row = BreakerSettings { failures_in_a_row: 6, ..settings() };
+    let (mut one, mut other, mut before) = (Trial::new(row.clone()), Trial::new(row), Health::default());
+    let long_ago = other.now;
+    other.after(10).calls("+").after(1);
+    for _ in 0..20 {
+        let epoch = other.epoch();
+        other.hear(epoch, Sign::Ill { since: long_ago, why: "status 500" });
+    }
+    one.told_by(&mut other, &mut before);
+    assert_eq!(one.calls("-----").states(), []);
+    assert_eq!(one.calls("-").states(), [BreakerState::Open]);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The limits that a run keeps together with the other runs of its store, on whatever host.
 
+mod health;
 mod news;
 mod part;
 mod slots;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use crate::model::name::Name;
 use crate::store::Store;
 use crate::store::error::StoreError;
 use crate::store::sharing::{Canary, Share, SharedLimits, Standing, Terms};
+use health::Counted;
 use news::Told;
 use part::{Part, part};
 
@@ -58,6 +60,10 @@ struct Mine {
     /// What was said of the lower limits of others.
     said: Mutex<String>,
     canary: Mutex<Option<Canary>>,
+    /// Another run was alive at the last look.
+    has_company: AtomicBool,
+    /// What the calls of others had come to at the last look.
+    counted: Mutex<Counted>,
     /// The last line about a refusal that was heard of.
     stop_mark: AtomicI64,
 }
@@ -178,6 +184,7 @@ impl Sharing {
         let Mine { share, terms, .. } = mine;
         let standing = self.table().standing(share).await?;
         let part = part(share.run, *terms, &standing.others);
+        mine.has_company.store(part.others.count > 0, Ordering::Relaxed);
         if let Some(what) = mine.news_of(&part) {
             self.listener.hear(&Event::Warned { what });
         }
@@ -231,8 +238,9 @@ impl Sharing {
 
 impl Mine {
     fn new(share: Share, terms: Terms, stop_mark: i64) -> Self {
-        let (short_since, said, canary) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { share, terms, short_since, said, canary, stop_mark: AtomicI64::new(stop_mark) }
+        let (short_since, said, canary, counted) = (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
+        let (has_company, stop_mark) = (AtomicBool::new(false), AtomicI64::new(stop_mark));
+        Self { share, terms, short_since, said, canary, has_company, counted, stop_mark }
     }
 
     /// What is to be said of others with lower limits, once for each change.

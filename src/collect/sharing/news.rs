@@ -69,6 +69,7 @@ impl Sharing {
             }
         }
         for (provider, mine) in &self.shares {
+            self.compare_health(mine, caller).await?;
             for Stop { id, run, dataset, why } in self.table().stops_after(&mine.share, mine.stop_mark()).await? {
                 mine.stop_mark.store(id, Ordering::Relaxed);
                 if run == self.run {

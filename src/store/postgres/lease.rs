@@ -14,7 +14,8 @@ use crate::model::name::Name;
 pub const HOLD: &str = "insert into lease (run, lease_until)
     values (?1, clock_timestamp() + cast(?2 as double precision) * interval '1 millisecond')";
 /// With its part in the limits that runs share.
-pub const RELEASE: [&str; 2] = ["delete from pace_share where run = ?1", "delete from lease where run = ?1"];
+pub const RELEASE: [&str; 3] =
+    ["delete from pace_health where run = ?1", "delete from pace_share where run = ?1", "delete from lease where run = ?1"];
 pub const ALIVE: &str = "select exists (select 1 from lease where run = ?1 and lease_until > clock_timestamp())";
 
 /// Renews the lease of a run until it is dropped, or finds it over: one that is over is never renewed.

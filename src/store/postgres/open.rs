@@ -23,11 +23,12 @@ use crate::store::url::ServerUrl;
 use crate::store::{OpenMode, StoreOptions};
 
 /// Steps of the schema. One that has landed is never edited.
-const STEPS: [(i64, &str, &str); 4] = [
+const STEPS: [(i64, &str, &str); 5] = [
     (1, "ledger", include_str!("../../../migrations/postgres/0001_ledger.sql")),
     (2, "breaker", include_str!("../../../migrations/postgres/0002_breaker.sql")),
     (3, "time", include_str!("../../../migrations/postgres/0003_time.sql")),
     (4, "shared_limits", include_str!("../../../migrations/postgres/0004_shared_limits.sql")),
+    (5, "shared_health", include_str!("../../../migrations/postgres/0005_shared_health.sql")),
 ];
 
 /// What is known of a step that was done.

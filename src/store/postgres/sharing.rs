@@ -11,10 +11,13 @@ use super::patience::Patience;
 use super::script::{literal, quoted};
 use super::values::ToldLine;
 use super::{PostgresStore, failure};
+use crate::model::breaker::Health;
 use crate::model::job::RunId;
 use crate::model::name::Name;
 use crate::store::error::{DatabaseFailure, StoreError};
-use crate::store::sharing::{Canary, Clock, ClockReading, Dark, Other, Share, SlotGrant, SlotOrder, Standing, Stop, Terms};
+use crate::store::sharing::{
+    Canary, Clock, ClockReading, Dark, HealthOfRun, Other, Share, SlotGrant, SlotOrder, Standing, Stop, Terms,
+};
 use crate::store::tx::{Line, Misread};
 
 /// The connection of the limits: what writes pages may have to wait for others.
@@ -48,6 +51,8 @@ impl PostgresStore {
                 on conflict (provider, key_id) do nothing;
              delete from {schema}.pace_share s where not exists
                 (select 1 from {schema}.lease l where l.run = s.run and l.lease_until > clock_timestamp());
+             delete from {schema}.pace_health h where not exists
+                (select 1 from {schema}.lease l where l.run = h.run and l.lease_until > clock_timestamp());
              insert into {schema}.pace_share (provider, key_id, run, interval_us, concurrency, held)
                 values ({key}, {run}, {interval}, {concurrency}, 0) on conflict (provider, key_id, run) do nothing",
             run = share.run.0,
@@ -75,6 +80,34 @@ impl PostgresStore {
         })?;
         let (own, others): (Vec<Other>, Vec<Other>) = all.into_iter().partition(|other| other.run == share.run);
         Ok(Standing { others, held: own.first().map_or(0, |own| own.held), dark: dark.into_iter().next() })
+    }
+
+    pub async fn compare_health(&self, share: &Share, own: &[(Name, Health)]) -> Result<Vec<HealthOfRun>, StoreError> {
+        let schema = quoted(&self.server.schema);
+        let line = |(dataset, health): &(Name, Health)| {
+            let Health { answered, failed, failed_in_a_row } = health;
+            let (key, run, dataset) = (key(share), share.run.0, literal(dataset.as_str()));
+            format!("({key}, {run}, {dataset}, {answered}, {failed}, {failed_in_a_row})")
+        };
+        let lines = own.iter().map(line).collect::<Vec<_>>().join(", ");
+        let tell = format!(
+            "insert into {schema}.pace_health (provider, key_id, run, dataset, answered, failed, failed_in_a_row) values {lines}
+                on conflict (provider, key_id, run, dataset) do update set
+                answered = excluded.answered, failed = excluded.failed, failed_in_a_row = excluded.failed_in_a_row;",
+        );
+        let sql = format!(
+            "{tell} select s.run, s.dataset, s.answered, s.failed, s.failed_in_a_row from {schema}.pace_health s
+                join {schema}.lease l on l.run = s.run
+                where {of} and s.run <> {run} and l.lease_until > clock_timestamp() order by s.run, s.dataset",
+            tell = if own.is_empty() { String::new() } else { tell },
+            of = of(share),
+            run = share.run.0,
+        );
+        let told = self.ask(sql, &no_clock()).await?;
+        self.read_lines(&told, |line| {
+            let health = Health { answered: line.get(2)?, failed: line.get(3)?, failed_in_a_row: line.get(4)? };
+            Ok(HealthOfRun { run: RunId(line.get(0)?), dataset: line.spelled(1)?, health })
+        })
     }
 
     pub async fn hold_permits(&self, share: &Share, count: u32, most: u32) -> Result<bool, StoreError> {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::model::breaker::Health;
 use crate::model::job::RunId;
 use crate::model::name::Name;
-use crate::store::sharing::{Canary, Clock, Dark, Other, Share, SharedLimits, SlotGrant, SlotOrder, Terms};
+use crate::store::sharing::{Canary, Clock, Dark, HealthOfRun, Other, Share, SharedLimits, SlotGrant, SlotOrder, Terms};
 use crate::store::stories::world::World;
 
 const MS: u64 = 1_000_000;
@@ -113,6 +114,30 @@ async fn permits_are_held_by_as_many_as_there_are() {
     let standing = limits(&here).standing(&share(here.run)).await.unwrap();
     assert_eq!(standing.others, [], "a run that has ended holds nothing");
     assert_eq!(here.select("select count(*) from pace_share").await, ["1"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_calls_came_to_is_told_to_those_who_are_alive() {
+    let Some(here) = World::on_postgres().await else { return };
+    let mut there = here.second_host(LONG).await;
+    join(&here, terms(25, 6)).await;
+    join(&there, terms(25, 6)).await;
+    let compare =
+        async |world: &World, own: &[(Name, Health)]| limits(world).compare_health(&share(world.run), own).await.unwrap();
+    let of = |dataset, answered, failed, failed_in_a_row| (Name::literal(dataset), Health { answered, failed, failed_in_a_row });
+    assert_eq!(compare(&here, &[]).await, []);
+    assert_eq!(compare(&here, &[of("apt_trade", 1, 2, 2), of("apt_rent", 7, 0, 0)]).await, [], "one does not hear oneself");
+    assert_eq!(compare(&here, &[of("apt_trade", 1, 3, 3)]).await, []);
+    let heard = compare(&there, &[of("apt_trade", 5, 0, 0)]).await;
+    let of_here = |(dataset, health)| HealthOfRun { run: here.run, dataset, health };
+    assert_eq!(heard, [of_here(of("apt_rent", 7, 0, 0)), of_here(of("apt_trade", 1, 3, 3))]);
+    let other = Share { key_id: "another".to_owned(), ..share(there.run) };
+    assert_eq!(limits(&there).compare_health(&other, &[]).await.unwrap(), [], "of another key");
+    assert_eq!(compare(&here, &[]).await.len(), 1);
+    let now = there.now();
+    there.store.end_run(there.run, 0, now).await.unwrap();
+    assert_eq!(compare(&here, &[]).await, [], "a run that has ended says nothing");
+    assert_eq!(here.select("select count(*) from pace_health").await, ["2"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

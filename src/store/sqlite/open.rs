@@ -30,11 +30,12 @@ pub const PAGE_BYTES: u32 = 16_384;
 const WRITER_CACHE_KB: u32 = 4_096;
 
 /// Steps of the schema. One that has landed is never edited.
-const STEPS: [(i64, &str, &str); 4] = [
+const STEPS: [(i64, &str, &str); 5] = [
     (1, "ledger", include_str!("../../../migrations/sqlite/0001_ledger.sql")),
     (2, "breaker", include_str!("../../../migrations/sqlite/0002_breaker.sql")),
     (3, "time", include_str!("../../../migrations/sqlite/0003_time.sql")),
     (4, "shared_limits", include_str!("../../../migrations/sqlite/0004_shared_limits.sql")),
+    (5, "shared_health", include_str!("../../../migrations/sqlite/0005_shared_health.sql")),
 ];
 
 pub async fn open(path: &Path, mode: OpenMode, busy_timeout: Duration) -> Result<SqliteStore, StoreError> {

@@ -1,0 +1,1 @@
+-- On PostgreSQL alone, like all that runs keep together.
