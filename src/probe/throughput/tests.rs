@@ -281,9 +281,9 @@ async fn the_answer_is_safe_and_useful_behind_every_kind_of_limiter() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_that_was_held_down_is_tried_once_more_with_more_in_flight() {
-    // In the second step of the ladder two in flight are too few all of a sudden.
-    let slower = "[[fault]]\nfrom_ms = 3000\nwait_ms = 145";
-    let stand = Stand::playing(&format!("rows = 5\nlatency_ms = 100\n{slower}")).await;
+    // With the second step of the ladder, whenever that is, two in flight are too few all of a sudden.
+    let before = "[[fault]]\ntimes = 27\nwait_ms = 100";
+    let stand = Stand::playing(&format!("rows = 5\nlatency_ms = 145\n{before}")).await;
     let report = stand.probed(BOUNDS).await;
     let is_held = |step: &Step| step.verdict == StepVerdict::Held;
     let held = report.steps.iter().position(is_held).unwrap_or_else(|| panic!("{report:#?}"));
