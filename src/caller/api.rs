@@ -137,7 +137,7 @@ impl Apis {
         }
     }
 
-    /// Does something with the breaker of a dataset that no call here is the reason for.
+    /// Does something with the breaker of a dataset that no call here is the reason for; whoever waits there looks again.
     pub(super) fn change_breaker<T>(&self, dataset: &Name, change: impl FnOnce(&mut Breaker, &Clock) -> T) -> T {
         let mut states = self.states();
         let told = change(states.breakers.entry(dataset.clone()).or_insert_with(|| (self.new_breaker)(dataset)), &self.clock);

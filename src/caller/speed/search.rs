@@ -82,8 +82,8 @@ impl Search {
         self.bans > 0
     }
 
-    /// A failure without a code, at a rate. Whether it is a refusal in disguise: much quicker than a
-    /// page, or far too slow, and the second within a short while.
+    /// A failure without a code, at a rate. Whether it is a refusal in disguise: much quicker than a page, or far too slow,
+    /// and the second within a short while.
     pub(super) fn unmask(&mut self, now: Nanos, rate: f64, took: Duration, says_wait: bool) -> bool {
         if self.has_no_disguises || !says_wait && !self.latency.is_odd(took) {
             return false;
